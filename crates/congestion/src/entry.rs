@@ -91,6 +91,15 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
 }
 
+/// What a controller cannot do without, and most paths do not have. In words, for lists and notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Routers with a feature.
+    Routers(&'static str),
+    /// Values of the path, in its parameters `rate` and `rtt`, because it cannot measure them.
+    Settings(&'static str),
+}
+
 /// A type with one or more entries in the registry.
 pub trait Listed: Controller + TcpPolicy + Sized {
     /// The word for the parameter `variant` that chooses it, where it is a variant of another
@@ -98,6 +107,8 @@ pub trait Listed: Controller + TcpPolicy + Sized {
     const VARIANT: &'static str = ORIGINAL;
     /// Its entries. Names are unique among all controllers.
     const LISTED: &'static [Entry];
+    /// What it cannot do without.
+    const NEED: Option<Need> = None;
     /// Pairs of parameters of which the first may not be above the second.
     const ORDERED: &'static [(&'static str, &'static str)] = &[];
     /// Builds it with the parameter values of a scenario.

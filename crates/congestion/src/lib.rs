@@ -42,7 +42,7 @@ mod window;
 pub use any::{AnyController, External};
 pub use controller::Controller;
 pub use detector::{Detection, DetectionLog, DetectionRule, Detector, Sign, Watched};
-pub use entry::{Entry, Listed, Repair, Status};
+pub use entry::{Entry, Listed, Need, Repair, Status};
 pub use events::{
     Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, PathChangeKind,
     RateSample, RecoveryStyle, RequestState, RouterFeedback, Sent, Utilisation,
@@ -52,7 +52,7 @@ pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use parts::delivery_model::draw;
 pub use parts::linux::{LINUX, ORIGINAL, VARIANT};
 pub use parts::picoquic::PICOQUIC;
-pub use registry::{NameTaken, entries, find, register, variants};
+pub use registry::{NameTaken, entries, find, need, register, variants};
 pub use specification::{Specification, UnknownController};
 pub use tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
 pub use window::{Settings, Window};

@@ -41,6 +41,7 @@ const ENTRY: Entry = Entry {
 pub(crate) static REGISTERED: Registered = Registered {
     entry: &ENTRY,
     variant: ORIGINAL,
+    need: None,
     ordered: &[],
     build: |settings, _| AnyController::External(Box::new(LinkShare::new(settings))),
 };

@@ -10,7 +10,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use crate::any::AnyController;
 use crate::controllers;
-use crate::entry::{Entry, Listed};
+use crate::entry::{Entry, Listed, Need};
 use crate::parameters::Values;
 use crate::parts::linux::ORIGINAL;
 use crate::window::Settings;
@@ -23,6 +23,7 @@ pub(crate) struct Registered {
     pub(crate) entry: &'static Entry,
     /// The word of this variant; most controllers have one only.
     pub(crate) variant: &'static str,
+    pub(crate) need: Option<Need>,
     /// Pairs of parameters of which the first may not be above the second.
     pub(crate) ordered: &'static [(&'static str, &'static str)],
     pub(crate) build: Build,
@@ -83,8 +84,8 @@ pub(crate) fn variant(name: &str, variant: &str) -> Option<&'static Registered> 
 }
 
 pub(crate) fn entries_of<C: Listed>(variant: &'static str, build: Build) -> Vec<Registered> {
-    let ordered = C::ORDERED;
-    C::LISTED.iter().map(|entry| Registered { entry, variant, ordered, build }).collect()
+    let (need, ordered) = (C::NEED, C::ORDERED);
+    C::LISTED.iter().map(|entry| Registered { entry, variant, need, ordered, build }).collect()
 }
 
 /// All controllers as their sources define them: the built-in ones in the order of their list, then
@@ -99,6 +100,11 @@ pub fn variants(name: &str) -> impl Iterator<Item = (&'static str, &'static Entr
     all()
         .filter(move |other| other.entry.name == name && other.variant != ORIGINAL)
         .map(|other| (other.variant, other.entry))
+}
+
+/// What the controller called `name` cannot do without.
+pub fn need(name: &str) -> Option<Need> {
+    registered(name)?.need
 }
 
 /// The controller called `name`.

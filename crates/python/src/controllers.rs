@@ -1,6 +1,6 @@
 //! The registry of controllers.
 
-use congestion::Entry;
+use congestion::{Entry, Need};
 use pyo3::prelude::*;
 use tcp::Recovery;
 
@@ -21,6 +21,10 @@ record! {
         implementation: Option<&'static str>,
         /// Loss recovery used when a scenario names none.
         recovery: &'static str,
+        /// Routers that it cannot do without, in words.
+        needed_routers: Option<&'static str>,
+        /// Values of the path that its parameters `rate` (Mbit/s) and `rtt` (ms) need, in words.
+        needed_settings: Option<&'static str>,
         /// Its parameters.
         parameters: Vec<Parameter>,
         /// Its other variants, which the parameter `variant` chooses.
@@ -65,6 +69,11 @@ pub fn controllers() -> Vec<ControllerEntry> {
 }
 
 fn describe(entry: &Entry) -> ControllerEntry {
+    let (needed_routers, needed_settings) = match congestion::need(entry.name) {
+        Some(Need::Routers(words)) => (Some(words), None),
+        Some(Need::Settings(words)) => (None, Some(words)),
+        None => (None, None),
+    };
     ControllerEntry {
         name: entry.name,
         summary: entry.summary,
@@ -72,6 +81,8 @@ fn describe(entry: &Entry) -> ControllerEntry {
         status: entry.status.name(),
         implementation: entry.status.implementation(),
         recovery: Recovery::from(entry.repair).name(),
+        needed_routers,
+        needed_settings,
         parameters: parameters(entry),
         variants: congestion::variants(entry.name).map(describe_variant).collect(),
     }

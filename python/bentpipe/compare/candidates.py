@@ -18,20 +18,13 @@ if TYPE_CHECKING:
     from bentpipe.compare.links import Link
 
 NEEDED_ROUTERS = {
-    "peach": "routers that drop low priority first",
-    "peach-plus": "routers that drop low priority first",
-    "cherry": "routers that drop low priority first",
-    "dctcp": "routers with ECN marking by the length of the queue now",
-    "ebn": "routers with EBN on all links",
-    "jersey": "routers with ECN marking",
-    "new-jersey": "routers with ECN marking",
-    "prague": "routers with ECN marking for low latency",
-    "p-xcp": "routers with XCP on all links",
-    "xcp": "routers with XCP on all links",
+    one.name: one.needed_routers for one in _native.controllers() if one.needed_routers
 }
-"""Router features that a controller depends on (docs/controllers.md). Not in the registry."""
-NEEDED_SETTINGS = {"ck-stp": "the rate and the RTT of the link as settings"}
-"""Settings that a controller depends on, because it cannot measure them."""
+"""Router features that a controller depends on, by its name (docs/controllers.md)."""
+NEEDED_SETTINGS = {
+    one.name: one.needed_settings for one in _native.controllers() if one.needed_settings
+}
+"""Settings that a controller depends on, by its name: it cannot measure rate and RTT."""
 REFERENCES = ("newreno", "cubic")
 """Baselines of all comparisons, which are always included."""
 
@@ -191,8 +184,8 @@ def left_out(names: Sequence[str] | None) -> dict[str, str]:
 
 
 def setting(name: str, link: Link) -> str:
-    """The setting in a scenario. CK-STP gets rate and RTT, because it cannot measure them."""
-    if name != "ck-stp":
+    """The setting in a scenario. A controller that cannot measure rate and RTT gets them."""
+    if name not in NEEDED_SETTINGS:
         return name
     rate, rtt = link.rate_bps / 1e6, link.rtt_s * 1e3
-    return f'{{ name = "ck-stp", rate = {rate:g}, rtt = {rtt:g} }}'
+    return f'{{ name = "{name}", rate = {rate:g}, rtt = {rtt:g} }}'

@@ -11,7 +11,7 @@
 //! `restored_at` of the supplements of a recovery is answered, congestion dropped none of them, and
 //! cwnd is what it was before the loss.
 
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::probing::{IGNORED, Kind, PROBES_PER_ACK, Probing};
 use crate::tcp_policy::Probe;
@@ -45,6 +45,7 @@ impl Listed for Cherry {
         repair: Repair::SelectiveAcks,
         parameters: &[PROBES_PER_ACK, IGNORED, RESTORED_AT],
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers that drop low priority first"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         Self::new(settings, values, Some(values.number(RESTORED_AT.name)))

@@ -15,7 +15,7 @@
 use units::Time;
 
 use crate::controller::Controller;
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::tcp_policy::TcpPolicy;
@@ -60,6 +60,8 @@ impl Listed for CkStp {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
+    const NEED: Option<Need> =
+        Some(Need::Settings("the rate and the RTT of the link as settings"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         let bits_per_millisecond = values.number("rate") * 1000.0;

@@ -21,7 +21,7 @@
 mod linux;
 
 use crate::controller::Controller;
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::events::{Ecn, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::linux::VARIANT;
@@ -58,6 +58,7 @@ impl Listed for Dctcp {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers with ECN marking by the length of the queue now"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         let share = MarkedShare::new(1.0, values.number("gain"));

@@ -25,7 +25,7 @@
 use units::{Span, Time};
 
 use crate::controller::Controller;
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::events::{Ack, Loss, Needs, RequestState, RouterFeedback};
 use crate::parameters::Values;
 use crate::parts::explicit_rate::request;
@@ -83,6 +83,7 @@ impl Listed for Ebn {
         repair: Repair::SelectiveAcks,
         parameters: &[],
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers with EBN on all links"));
 
     fn build(settings: &Settings, _values: &Values) -> Self {
         Self { window: Window::new(settings), answers: None, given: None }

@@ -29,7 +29,7 @@
 use units::Time;
 
 use crate::controller::Controller;
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::events::{Ecn, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{AtSender, Clock, Share, SlidingRate};
@@ -66,6 +66,7 @@ impl Listed for Jersey {
         repair: Repair::PartialAcks,
         parameters: PARAMETERS,
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers with ECN marking"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         Self::new(settings, values)

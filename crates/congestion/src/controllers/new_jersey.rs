@@ -6,7 +6,7 @@
 //! them, are in `jersey`.
 
 use crate::controllers::jersey::{PARAMETERS, WarnedWindow};
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::parameters::Values;
 use crate::parts::bandwidth::AtReceiver;
 use crate::window::Settings;
@@ -23,6 +23,7 @@ impl Listed for NewJersey {
         repair: Repair::PartialAcks,
         parameters: PARAMETERS,
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers with ECN marking"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         Self::new(settings, values)

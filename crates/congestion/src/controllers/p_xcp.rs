@@ -12,7 +12,7 @@
 use units::Time;
 
 use crate::controller::Controller;
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::events::{Ack, Loss, Needs, RequestState, RouterFeedback};
 use crate::parameters::Values;
 use crate::parts::explicit_rate::ExplicitRate;
@@ -34,6 +34,7 @@ impl Listed for PXcp {
         repair: Repair::SelectiveAcks,
         parameters: &[],
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers with XCP on all links"));
 
     fn build(settings: &Settings, _values: &Values) -> Self {
         Self(ExplicitRate::new(Window::new(settings)))

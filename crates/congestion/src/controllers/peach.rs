@@ -5,7 +5,7 @@
 //! Recovery stand in `probing`, with what is reconstructed of them. The probes are dummies: copies
 //! of the segment that was sent last, from which the receiver takes nothing.
 
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::parameters::Values;
 use crate::parts::probing::{IGNORED, Kind, PROBES_PER_ACK, Probing};
 use crate::tcp_policy::Probe;
@@ -31,6 +31,7 @@ impl Listed for Peach {
         repair: Repair::PartialAcks,
         parameters: &[PROBES_PER_ACK, IGNORED],
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers that drop low priority first"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         Self::new(settings, values, None)

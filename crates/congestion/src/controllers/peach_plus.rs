@@ -9,7 +9,7 @@
 //! `probing`; NIL segments are the oldest data that the receiver has not reported, one after the
 //! other and again from the beginning.
 
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::parameters::Values;
 use crate::parts::probing::{IGNORED, Kind, PROBES_PER_ACK, Probing};
 use crate::tcp_policy::Probe;
@@ -35,6 +35,7 @@ impl Listed for PeachPlus {
         repair: Repair::SelectiveAcks,
         parameters: &[PROBES_PER_ACK, IGNORED],
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers that drop low priority first"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         Self::new(settings, values, None)

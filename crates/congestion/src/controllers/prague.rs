@@ -32,7 +32,7 @@
 use units::{Span, Time};
 
 use crate::controller::Controller;
-use crate::entry::{Entry, Listed, Repair, Status};
+use crate::entry::{Entry, Listed, Need, Repair, Status};
 use crate::events::{Ack, Ecn, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::marked_share::{GAIN, MarkedShare};
@@ -88,6 +88,7 @@ impl Listed for Prague {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
+    const NEED: Option<Need> = Some(Need::Routers("routers with ECN marking for low latency"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         Self {

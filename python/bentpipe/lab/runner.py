@@ -87,15 +87,13 @@ class Runner:
             job.stopped = True
         self.threads.shutdown(cancel_futures=True)
 
-    async def begin(self, page: str) -> Job:
-        """A new job for a page, after the runs of its earlier one have ended."""
-        job = Job()
+    async def begin(self, page: str, job: Job) -> None:
+        """Make a job that of a page, and wait until the runs of its earlier one have ended."""
         before = self.jobs.get(page)
         self.jobs[page] = job
         if before is not None:
             before.stopped = True
             await before.ended.wait()
-        return job
 
     async def run(self, page: str, job: Job, runs: Sequence[tuple[str, Scenario]]) -> None:
         """Run one scenario for each controller, and report to the job.
@@ -110,12 +108,14 @@ class Runner:
             if self.jobs.get(page) is job:
                 del self.jobs[page]
 
-    async def alone(self, page: str, work: Callable[[Callable[[float], object]], Any]) -> Any:
-        """Other work of a page in a thread; `StoppedError` if the page was stopped.
+    async def alone(
+        self, page: str, job: Job, work: Callable[[Callable[[float], object]], Any]
+    ) -> Any:
+        """Other work of a page in a thread, as a job; `StoppedError` if the job was stopped.
 
         `work` gets a function to call with its progress, which ends it when the job is stopped.
         """
-        job = await self.begin(page)
+        await self.begin(page, job)
         loop = asyncio.get_running_loop()
         try:
             heard = partial(job.heard, lambda _: None)

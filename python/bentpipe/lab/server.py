@@ -30,7 +30,7 @@ from bentpipe.lab.completing import items
 from bentpipe.lab.lessons import PREDICTIONS, lesson, lessons
 from bentpipe.lab.packets import Packets, Range
 from bentpipe.lab.picture import picture
-from bentpipe.lab.runner import Runner, StoppedError
+from bentpipe.lab.runner import Job, Runner, StoppedError
 from bentpipe.lab.saving import SAVED
 from bentpipe.lab.state import MOST_CONTROLLERS, MOST_SEED, State, checked
 from bentpipe.study.checks import LARGEST_SEED
@@ -123,6 +123,19 @@ class Handler(tornado.web.RequestHandler):
         return found
 
 
+class WithRuns(Handler):
+    """A request that has runs. They end with its connection, and those of a later one do not."""
+
+    def initialize(self, lab: Server) -> None:
+        """Keep the server."""
+        super().initialize(lab)
+        self.job = Job()
+
+    def on_connection_close(self) -> None:
+        """Stop the runs, because the page is gone or has another request."""
+        self.job.stopped = True
+
+
 class Files(Handler):
     """The files of the page."""
 
@@ -155,15 +168,13 @@ class Start(Handler):
         })  # fmt: skip
 
 
-class Runs(Handler):
+class Runs(WithRuns):
     """A picture: the scenario of a state, and a run for each of its controllers, line by line."""
-
-    page = ""
 
     async def post(self, _: str) -> None:
         """Write JSON objects, one in each line, as results come."""
         data = self.body()
-        self.page = self.page_id(data)
+        page = self.page_id(data)
         self.set_header("Content-Type", "application/x-ndjson; charset=utf-8")
         try:
             state = State.of_json(data.get("state"), self.lab.state.source.file)
@@ -172,14 +183,15 @@ class Runs(Handler):
         except BentpipeError as error:
             await self.line("error", problems=problems(error))
             return
-        job = await self.lab.runner.begin(self.page)
+        job = self.job
+        await self.lab.runner.begin(page, job)
         repeated = [
             (f"{number} {name}", scenario.with_({"seed": later_seed(scenario.seed, number)}))
             for number in range(seeds)
             for name, scenario in runs
         ]
         todo = runs if seeds == 1 else repeated
-        work = asyncio.ensure_future(self.lab.runner.run(self.page, job, todo))
+        work = asyncio.ensure_future(self.lab.runner.run(page, job, todo))
         try:
             await self.line("setup", **found)
             names = [name for name, _ in runs]
@@ -249,10 +261,6 @@ class Runs(Handler):
                             summary=bands.summary(found))  # fmt: skip
         await self.line("end")
 
-    def on_connection_close(self) -> None:
-        """Stop the runs of a page that is gone."""
-        self.lab.runner.stop(self.page)
-
     async def line(self, kind: str, **content: Any) -> None:
         """Write one object."""
         self.write(json.dumps({"kind": kind, **content}, separators=(",", ":")) + "\n")
@@ -286,21 +294,19 @@ class Save(Handler):
         self.finish(content)
 
 
-class Sequence(Handler):
+class Sequence(WithRuns):
     """The time-sequence graph of one run: its whole range, or a part with every packet."""
-
-    page = ""
 
     async def post(self, _: str) -> None:
         """Run, if there is no capture of the run yet, and write the points of the range."""
         data = self.body()
-        self.page = self.page_id(data)
+        page = self.page_id(data)
         try:
             state = State.of_json(data.get("state"), self.lab.state.source.file)
             (name,) = checked([data.get("controller")])
             asked = Range.of_json(data)
             work = partial(self.lab.packets.graph, state.of_controller(name), asked)
-            found = await self.lab.runner.alone(self.page, work)
+            found = await self.lab.runner.alone(page, self.job, work)
         except BentpipeError as error:
             self.set_status(422)
             self.finish({"problems": problems(error)})
@@ -308,10 +314,6 @@ class Sequence(Handler):
             raise tornado.web.HTTPError(409, reason="The run was stopped") from None
         else:
             self.finish(found)
-
-    def on_connection_close(self) -> None:
-        """Stop the run of a page that is gone."""
-        self.lab.runner.stop(self.page)
 
 
 class Complete(Handler):
@@ -326,10 +328,8 @@ class Complete(Handler):
         self.finish({"replaced": replaced, "items": [asdict(one) for one in found]})
 
 
-class Lessons(Handler):
+class Lessons(WithRuns):
     """Questions with predictions, and their answers from runs."""
-
-    page = ""
 
     def get(self, _: str) -> None:
         """Write all lessons, without their answers."""
@@ -340,24 +340,21 @@ class Lessons(Handler):
     async def post(self, _: str) -> None:
         """Run both sides of a lesson, and write what they say."""
         data = self.body()
-        self.page = self.page_id(data)
+        page = self.page_id(data)
         try:
             chosen = lesson(data.get("lesson"))
         except InputError as error:
             raise tornado.web.HTTPError(404, reason=str(error)) from None
         sides = {"before": chosen.before.state, "after": chosen.after.state}
         runs = [(name, one.of_controller(one.controllers[0])) for name, one in sides.items()]
-        job = await self.lab.runner.begin(self.page)
-        await self.lab.runner.run(self.page, job, runs)
+        job = self.job
+        await self.lab.runner.begin(page, job)
+        await self.lab.runner.run(page, job, runs)
         ended = [job.reports.get_nowait() for _ in range(job.reports.qsize())]
         found = {name: content for kind, name, content in ended if kind == "result"}
         if found.keys() != sides.keys():
             raise tornado.web.HTTPError(409, reason="The runs were stopped")
         self.finish(chosen.answer(found["before"], found["after"]))
-
-    def on_connection_close(self) -> None:
-        """Stop the runs of a page that is gone."""
-        self.lab.runner.stop(self.page)
 
 
 class Counted(Handler):

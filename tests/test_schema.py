@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
+from bentpipe.study.plan import Replications
 from conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
@@ -74,3 +75,13 @@ def test_a_toml_editor_finds_what_is_wrong_through_the_first_line(
     wrong = lint("\n".join([*lines[:at], line, *lines[at:]]) + "\n")
     assert wrong.returncode != 0
     assert answer in wrong.stderr
+
+
+def test_defaults_of_replications_are_those_of_study_files(bentpipe: Bentpipe) -> None:
+    """A study of a program leaves out what has the default of its class."""
+    kinds = printed(bentpipe, "study")["properties"]["replications"]["anyOf"]
+    (until,) = (one for one in kinds if "relative_half_width" in one.get("properties", {}))
+    keys = until["properties"].items()
+    written = {key: about["default"] for key, about in keys if "default" in about}
+    assert set(written) == {"minimum", "maximum", "round"}
+    assert all(getattr(Replications, key) == value for key, value in written.items())

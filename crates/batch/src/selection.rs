@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use recording::{Kind, Recording, Table};
+use recording::{Recording, Role, Table};
 use scenario::Scenario;
 use scenario::model::Flow;
 use thiserror::Error;
@@ -29,46 +29,52 @@ pub enum UnknownQuantity {
     Aggregate(#[from] UnknownAggregate),
 }
 
-/// Columns of the tables of mechanisms that number the rows.
-const NUMBERING: [&str; 1] = ["leg"];
-
-/// The columns of numbers of a table, which do not depend on the recording.
-fn numbers(table: Table) -> Vec<&'static str> {
-    static NOTHING: LazyLock<Recording> = LazyLock::new(Recording::default);
-    table.numbers(&NOTHING)
-}
-
-/// The tables of which there are quantities, with their names and columns.
-fn sources() -> impl Iterator<Item = (&'static str, Source, Vec<&'static str>)> {
-    let fixed = TOTALS
-        .into_iter()
-        .filter_map(|table| Some((table.fixed_name()?, Source::Fixed(table), numbers(table))));
+/// The tables of which there are quantities, with their names.
+fn sources() -> impl Iterator<Item = (&'static str, Source)> {
+    let fixed =
+        TOTALS.into_iter().filter_map(|table| Some((table.fixed_name()?, Source::Fixed(table))));
     let totals = simulator::tables().filter(|definition| !definition.is_series());
     fixed.chain(totals.map(|definition| {
-        let (source, columns) = match definition.has(COUNTER) {
-            true => (Source::Counters(definition), simulator::COUNTERS.to_vec()),
-            false => {
-                let columns = definition.columns.iter().filter(|(_, kind)| *kind != Kind::Text);
-                let columns =
-                    columns.map(|(name, _)| *name).filter(|name| !NUMBERING.contains(name));
-                (Source::Mechanism(definition), columns.collect())
-            }
+        let source = match definition.has(COUNTER) {
+            true => Source::Counters(definition),
+            false => Source::Mechanism(definition),
         };
-        (definition.name, source, columns)
+        (definition.name, source)
     }))
+}
+
+impl Source {
+    /// The columns that a quantity can be, which do not depend on the recording, with what they
+    /// are.
+    fn columns(self) -> Vec<(&'static str, Role)> {
+        static NOTHING: LazyLock<Recording> = LazyLock::new(Recording::default);
+        match self {
+            Self::Fixed(table) => table.numbers(&NOTHING),
+            Self::Counters(_) => simulator::COUNTERS.map(|name| (name, Role::Count)).to_vec(),
+            Self::Mechanism(definition) => {
+                let columns = definition.columns.iter().map(|column| (column.name, column.role));
+                columns.filter(|(_, role)| matches!(role, Role::Count | Role::Measure)).collect()
+            }
+        }
+    }
+
+    fn has(self, column: &str) -> bool {
+        self.columns().iter().any(|(name, _)| *name == column)
+    }
 }
 
 /// The columns that a quantity can be, by table; `run` has what is there once for each recording.
 /// Tables of mechanisms with one row for each counter have the names of the counters.
 pub fn number_columns() -> BTreeMap<&'static str, Vec<&'static str>> {
     let run = (RUN, vec![JAIN_INDEX, SIMULATED_TIME]);
-    sources().map(|(name, _, columns)| (name, columns)).chain([run]).collect()
+    let names = |source: Source| source.columns().into_iter().map(|(name, _)| name).collect();
+    sources().map(|(name, source)| (name, names(source))).chain([run]).collect()
 }
 
 /// Names of the tables of [`number_columns`] whose rows are directions of links.
 pub fn tables_of_directions() -> Vec<&'static str> {
-    let sources = sources().filter(|(_, source, _)| source.has_directions());
-    sources.map(|(name, ..)| name).collect()
+    let sources = sources().filter(|(_, source)| source.has_directions());
+    sources.map(|(name, _)| name).collect()
 }
 
 /// Names of the tables of [`number_columns`] that applications have, such as `call`.
@@ -107,10 +113,20 @@ impl Quantity {
             (RUN, SIMULATED_TIME) => return Ok(Self::SimulatedTime),
             _ => {}
         }
-        let found = sources().find(|(one, _, columns)| *one == table && columns.contains(&column));
-        let (_, table, _) =
+        let found = sources().find(|(one, source)| *one == table && source.has(column));
+        let (_, table) =
             found.ok_or_else(|| UnknownQuantity::Column(table.into(), column.into()))?;
         Ok(Self::Of { table, name, direction, column: column.to_owned(), aggregate })
+    }
+
+    /// Returns true if its column counts things or events, so that a sum of it is a total.
+    pub fn is_counted(&self) -> bool {
+        match self {
+            Self::JainIndex | Self::SimulatedTime => false,
+            Self::Of { table, column, .. } => {
+                table.columns().iter().any(|one| *one == (column.as_str(), Role::Count))
+            }
+        }
     }
 
     /// Returns true if `scenario` has flows, pages, links or mechanisms that this quantity is taken
@@ -167,6 +183,32 @@ mod tests {
         let wrong = named("flow_series", "cwnd_bytes", "mean").unwrap_err().to_string();
         assert_eq!(wrong, "there is no flow_series.cwnd_bytes");
         assert!(named("flows", "bytes", "average").unwrap_err().to_string().contains("average"));
+    }
+
+    #[test]
+    fn shares_and_settings_are_not_counted() {
+        let is_counted = |table, column| named(table, column, "sum").unwrap().is_counted();
+        for (table, column) in [
+            ("flows", "timeouts"),
+            ("flows", "black_holes"),
+            ("legs", "segments_sent"),
+            ("middlebox", "filtered"),
+            ("video", "window_restarts"),
+        ] {
+            assert!(is_counted(table, column), "{table}.{column}");
+        }
+        for (table, column) in [
+            ("run", "jain_index"),
+            ("flows", "limited_by_recovery"),
+            ("flows", "completed"),
+            ("legs", "limited_by_recovery"),
+            ("legs", "cwnd_bytes"),
+            ("beams", "airtime"),
+            ("beam_groups", "jain"),
+            ("ack_control", "ratio"),
+        ] {
+            assert!(!is_counted(table, column), "{table}.{column}");
+        }
     }
 
     #[test]
@@ -238,6 +280,14 @@ mod tests {
         let columns = number_columns();
         assert!(columns["legs"].contains(&"connections"));
         assert!(!columns["legs"].contains(&"leg") && !columns["arq"].contains(&"link"));
+        for (table, number) in [
+            ("page_loads", "page"),
+            ("page_objects", "connection"),
+            ("sessions", "session"),
+            ("tunnel_end", "tunnel"),
+        ] {
+            assert!(!columns[table].contains(&number), "{table}.{number}");
+        }
         assert!(columns.keys().all(|name| !name.ends_with("_series")));
         assert_eq!(tables_of_directions()[..3], ["links", "aqm", "arq"]);
         let columns = number_columns();

@@ -95,7 +95,7 @@ pub struct TerminalCounters {
     pub dropped: u64,
     /// Packets that active queue management marked.
     pub marked: u64,
-    /// Packets that were sent and did not arrive, because the signal was too weak.
+    /// Packets that did not arrive, because the signal was too weak or random access gave them up.
     pub lost: u64,
     /// Sum of the times from the arrival of a packet at the queue to the end of its transmission.
     pub delay: Span,

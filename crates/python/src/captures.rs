@@ -40,6 +40,12 @@ record! {
     }
 }
 
+/// The number of the node of a scenario with this IP address. None if none can have it.
+#[pyfunction]
+pub fn node_of_address(address: &str) -> Option<u16> {
+    runtime::node(address.parse().ok()?)
+}
+
 /// Read the TCP connections of a capture in pcapng or pcap, which may be compressed with gzip.
 ///
 /// `progress` is called now and then with the fraction that is done. Of a capture that is cut, the

@@ -44,6 +44,11 @@ impl Quantity {
         self.inner.of(&recording.inner)
     }
 
+    /// True if its column counts things or events, so that a sum of it is a total.
+    fn is_counted(&self) -> bool {
+        self.inner.is_counted()
+    }
+
     /// True if a scenario has flows, pages, links or mechanisms that it is taken from.
     fn is_in(&self, scenario: &Scenario) -> bool {
         self.inner.is_in(&scenario.inner)
@@ -139,6 +144,12 @@ pub fn study_reference() -> String {
 #[pyfunction]
 pub fn dotted_path(path: &str) -> Option<String> {
     scenario::dotted_path(path)
+}
+
+/// The name of the group whose terminal a node would be: `home` of `home-3`. None without a number.
+#[pyfunction]
+pub fn group_of_terminal(node: &str) -> Option<&str> {
+    scenario::group_of_terminal(node)
 }
 
 /// The columns that a quantity can be, by table; `run` is what a recording has once.

@@ -27,7 +27,9 @@ pub use pcapng::{CaptureError, CaptureWriter};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
 pub use tables::column::{Column, Values};
-pub use tables::extra::{CellType, Cells, ExtraTable, Kind, Rows, TableDefinition};
+pub use tables::extra::{
+    CellType, Cells, ColumnDefinition, ExtraTable, Kind, Role, Rows, TableDefinition,
+};
 pub use tables::parquet::ParquetError;
 pub use tables::texts::{TextColumn, Texts};
 pub use totals::flow::{FlowFigures, FlowRecord, SharedFigures};

@@ -14,6 +14,7 @@ use crate::totals::page::{ObjectRecord, PageRecord};
 use crate::totals::record::columns;
 use crate::totals::transport;
 use column::{Column, Values};
+use extra::Role;
 
 /// A part of a recording that has rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,15 +88,15 @@ impl Table {
         }
     }
 
-    /// Names of the columns that hold numbers, or flags that count as one and zero.
-    pub fn numbers(self, recording: &Recording) -> Vec<&str> {
+    /// Columns that hold numbers, or flags that count as one and zero.
+    pub fn numbers(self, recording: &Recording) -> Vec<(&str, Role)> {
+        let role = |values: &Values<'_>| match values {
+            Values::Text(_) | Values::TextOrNone(_) | Values::U32(_) => None,
+            Values::U64(_) | Values::U64OrUnset(_) => Some(Role::Count),
+            Values::Bool(_) | Values::F64(_) => Some(Role::Measure),
+        };
         let columns = self.columns(recording).into_iter();
-        columns
-            .filter(|column| {
-                !matches!(column.values, Values::Text(_) | Values::TextOrNone(_) | Values::U32(_))
-            })
-            .map(|column| column.name)
-            .collect()
+        columns.filter_map(|column| Some((column.name, role(&column.values)?))).collect()
     }
 
     /// The columns of this table.

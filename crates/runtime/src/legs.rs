@@ -14,7 +14,7 @@ extra_table! {
         /// Name of the flow.
         flow: String,
         /// Number of the leg, in the order in which the data passes.
-        leg: u32,
+        [number] leg: u32,
         /// Node that sends the data.
         from: String,
         /// Node that receives the data.
@@ -48,7 +48,7 @@ extra_table! {
         /// Smallest RTT sample of that end, in milliseconds.
         min_rtt_ms: f64,
         /// Its congestion window in bytes.
-        cwnd_bytes: u64,
+        [measure] cwnd_bytes: u64,
         /// Bytes of data that the gateway at the end of the leg had acknowledged, and that the next
         /// leg had not yet delivered at the end of the run. Zero on the last leg.
         held_bytes: u64,

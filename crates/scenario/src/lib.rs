@@ -61,7 +61,7 @@ pub use load::{Loaded, Written};
 pub use mechanisms::{MechanismExplanation, MechanismParameter, mechanisms};
 pub use model::Scenario;
 pub use reference::reference;
-pub use resolve::{UNSCALED_WINDOW, shortest_cycle};
+pub use resolve::{UNSCALED_WINDOW, group_of_terminal, shortest_cycle};
 pub use routes::{Hop, Routes, routes};
 pub use schema::{cached as cached_schema, dotted_path, schema};
 pub use sessions::Sessions;

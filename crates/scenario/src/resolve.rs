@@ -33,6 +33,7 @@ mod switches;
 mod traces;
 mod tunnels;
 
+pub use beams::group_of_terminal;
 pub use bounds::shortest_cycle;
 pub(crate) use channels::unreadable;
 pub(crate) use hosts::CONTROLLER_OF_RFC;

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.beams.groups import finite, quantile, rows_of
 from bentpipe.console import table
+from bentpipe.names import group_of
 from bentpipe.numbers import decimals
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def groups_of(recording: Recording) -> set[str]:
 def place(node: str, groups: Collection[str]) -> str:
     """The group of a terminal or of the host behind it; another node itself."""
     host = node.removeprefix(HOST)
-    group = host.rpartition("-")[0]
-    return node.replace(host, group) if group in groups else node
+    group = group_of(host, groups)
+    return node if group is None else node.replace(host, group)
 
 
 LARGEST = (

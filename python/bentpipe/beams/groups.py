@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import errors
 from bentpipe.console import nearest
+from bentpipe.names import flow_name, group_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -137,10 +138,9 @@ def entries(scenario: Scenario) -> dict[str, Entry]:
         traffic = flow["traffic"]
         has_end = "download" in traffic or traffic.get("bulk", "unlimited") != "unlimited"
         for end in (flow["from"], flow["to"]):
-            group = end if end in names else end.rpartition("-")[0]
-            if group in names:
-                name = flow.get("name", f"flow-{number}")
-                found[name] = Entry(
+            group = group_of(end, names)
+            if group is not None:
+                found[flow_name(flow, number)] = Entry(
                     group, has_end, "sessions" in flow, traffic.get("bulk") == "unlimited"
                 )
     return found

@@ -27,6 +27,7 @@ from bentpipe.compare.candidates import (
 )
 from bentpipe.compare.ranking import ranked
 from bentpipe.errors import InputError
+from bentpipe.names import flow_name, flow_names
 from bentpipe.numbers import ends, scaled
 from bentpipe.prototypes import Spec
 from bentpipe.seal import sealed
@@ -158,14 +159,14 @@ def compare(
     if not found:
         message = f"--group: expected pages, videos, calls or transfers of {name}, found none"
         raise InputError(message)
-    numbers = plain.values()["flow"]
+    names = flow_names(plain.values()["flow"])
     rankings = Rankings(
         plain.name,
         digest,
         list(variants),
         name,
-        [flow_name(numbers, number) for number in own],
-        [flow_name(numbers, number) for number in others],
+        [names[number] for number in own],
+        [names[number] for number in others],
         proxies,
         [*(note for at in mechanisms for note in at.notes), *needs(named)],
         seeds,
@@ -313,18 +314,13 @@ def markdown(found: Rankings) -> str:
     return "\n".join([*lines, "", significance.rule("a ranking")]) + "\n"
 
 
-def flow_name(flows: Sequence[dict[str, Any]], number: int) -> str:
-    """The name of a `[[flow]]`."""
-    return str(flows[number].get("name", f"flow-{number}"))
-
-
 def split(scenario: Scenario, group: str) -> tuple[list[int], list[int]]:
     """The numbers of the flows over streams of a group, and those of all other flows."""
     known = entries(scenario)
     own: list[int] = []
     others: list[int] = []
     for number, flow in enumerate(scenario.values()["flow"]):
-        entry = known.get(flow.get("name", f"flow-{number}"))
+        entry = known.get(flow_name(flow, number))
         is_stream = flow.get("transport", {}).get("protocol", "tcp") != "udp"
         (own if entry and entry.group == group and is_stream else others).append(number)
     if not own:

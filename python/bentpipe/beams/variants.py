@@ -20,6 +20,7 @@ from bentpipe.compare.candidates import NONE
 from bentpipe.compare.legs import facing, has_controller, sides_of
 from bentpipe.compare.mechanisms import PROXY, at_nodes, of_kind
 from bentpipe.errors import InputError, ScenarioError
+from bentpipe.names import flow_name, group_of
 from bentpipe.problems import UnfitError
 from bentpipe.prototypes.spec import Spec, listed
 
@@ -117,27 +118,22 @@ def senders(scenario: Scenario, group: str, own: Sequence[int]) -> dict[str, str
     document = scenario.values()
     flows = [document["flow"][number] for number in own]
     found: dict[str, str] = {}
-    if any(is_of(group, flow["from"]) for flow in flows):
+    if any(group_of(flow["from"], [group]) for flow in flows):
         names = [one["name"] for one in document.get("node", []) if one.get(PROXY, NONE) != NONE]
-        found |= {name: "satellite" for name in names if is_of(group, name)}
-    names = [flow.get("name", f"flow-{number}") for number, flow in zip(own, flows, strict=True)]
+        found |= {name: "satellite" for name in names if group_of(name, [group])}
+    names = [flow_name(flow, number) for number, flow in zip(own, flows, strict=True)]
     _, beam = beam_of(scenario, group)
     explained = scenario.explain()
     proxies = sides_of(explained)
     for flow in explained.flows:
         legs = flow.legs[1:] if flow.name in names else []
-        for node in (leg.from_ for leg in legs if is_of(group, leg.to)):
+        for node in (leg.from_ for leg in legs if group_of(leg.to, [group])):
             # The other side of the leg is the beam, or the next node on the way to it.
             towards = {beam["name"], flow.route[flow.route.index(node) + 1]}
             side = facing(proxies[node], towards) if node in proxies else None
             if side is not None:
                 found[node] = side
     return found
-
-
-def is_of(group: str, name: str) -> bool:
-    """Returns true for a group and its terminals."""
-    return name == group or name.rpartition("-")[0] == group
 
 
 def with_controller(

@@ -18,7 +18,7 @@ from bentpipe.console import table
 from bentpipe.numbers import ends, scaled
 from bentpipe.study import significance
 from bentpipe.study.pairs import defined
-from bentpipe.study.quantities import RUN, TABLES, Quantity, is_count, parse, shown
+from bentpipe.study.quantities import RUN, TABLES, Quantity, Taken, is_count, parse, shown
 from bentpipe.study.summary import around
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bentpipe.compare.outcome import Outcome
 
 HEADINGS = ("counter", "<controller", "mean", "95 % interval", "<minus baseline")
-NO_TOTALS = frozenset({"mss_bytes", "mtu_bytes", "cwnd_bytes", "ratio", "ratio_max"})
-"""Columns without a unit of time or rate of which a sum over several rows has no meaning."""
 
 
 def names(scenario: Scenario) -> tuple[str, ...]:
@@ -39,17 +37,21 @@ def names(scenario: Scenario) -> tuple[str, ...]:
     found = []
     for name, columns in _native.number_columns().items():
         if name not in (RUN, *TABLES.values(), *_native.tables_of_applications()):
-            named = [f"{aggregate(column)}({name}.{column})" for column in columns]
-            found += [one for one in named if parse(one).native().is_in(scenario)]
+            taken = [parse(f"{name}.{column}") for column in columns]
+            found += [
+                f"{aggregate(one)}({name}.{one.column})"
+                for one in taken
+                if one.native().is_in(scenario)
+            ]
     return tuple(found)
 
 
-def aggregate(column: str) -> str:
+def aggregate(taken: Taken) -> str:
     """The aggregate of a column over the rows of a run: the total of what is counted."""
-    prefix, suffix = column.partition("_")[0], column.rpartition("_")[2]
+    prefix = taken.column.partition("_")[0]
     if prefix in ("mean", "min", "max"):
         return prefix
-    return "mean" if suffix in ("s", "ms", "bps") or column in NO_TOTALS else "sum"
+    return "sum" if taken.is_counted else "mean"
 
 
 MEASURED = ("s", "ms", "bps", "bytes")

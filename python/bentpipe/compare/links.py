@@ -20,6 +20,7 @@ from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.durations import seconds
 from bentpipe.errors import InputError, ScenarioError
+from bentpipe.names import flow_name
 from bentpipe.prototypes.spec import items
 from bentpipe.study.parameters import written
 
@@ -286,7 +287,7 @@ class Link:
         keys = [key for key in first if key not in (*HONOURED, "name")]
         parts = []
         if others:
-            names = [one.get("name", f"flow-{n}") for n, one in enumerate(others, 1)]
+            names = [flow_name(one, n) for n, one in enumerate(others, 1)]
             flows = f"{len(others)} other flows" if len(others) > 1 else "another flow"
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
             parts.append(f"{flows} ({', '.join(names[:MOST_NAMES])}{more})")

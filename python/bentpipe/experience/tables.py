@@ -9,7 +9,7 @@ from bentpipe import _native
 from bentpipe.console import few, table
 from bentpipe.experience.figures import NO_TARGET
 from bentpipe.numbers import ends, scaled
-from bentpipe.study.quantities import EVENTS, shown
+from bentpipe.study.quantities import Quantity, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 HEADINGS = ("<application", "<figure", "mean", "95 % interval", "<target", "<verdict")
 
-UNNAMED = frozenset({"1", *EVENTS})
-"""Units that the label of a figure says."""
-
 
 def rows(reports: Sequence[Report]) -> list[list[str]]:
     """One row for each figure."""
@@ -32,7 +29,8 @@ def rows(reports: Sequence[Report]) -> list[list[str]]:
         name = report.application.flow
         for one in report.measured:
             factor, unit = shown(one.quantity)
-            label = one.label if unit in UNNAMED else f"{one.label} {unit}"
+            is_said = unit == "1" or Quantity(one.quantity).is_of_events
+            label = one.label if is_said else f"{one.label} {unit}"
             undefined = f" ({one.undefined} undefined)" if one.undefined else ""
             target = NO_TARGET if one.target is None else one.target.words(one.unit)
             interval = "same in all runs" if one.deterministic else ends(one.ci95, factor, n=one.n)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,11 +119,12 @@ class Packets:
         output = _native.OutputFolder(folder)
         output.save(_native.run(scenario, progress=progress, capture=output), scenario)
         found = read(folder / FILE, link)
+        # The file is there for as long as a thread reads it.
+        weakref.finalize(found, found.path.unlink, missing_ok=True)
         with self.lock:
             self.kept[key] = found
             if len(self.kept) > MOST_KEPT:
-                _, old = self.kept.popitem(last=False)
-                old.path.unlink()
+                self.kept.popitem(last=False)
         return found
 
 
@@ -186,14 +188,10 @@ def first(connections: list[CapturedConnection], link: Link) -> int:
 
 
 def node_of(end: str, names: list[str]) -> str:
-    """The node of an address with a port: the first one has 10.0.0.1, or fd00::1."""
+    """The node of an address with a port."""
     address = end.rpartition(":")[0].strip("[]")
-    parts = address.split(".")
-    if len(parts) == 4:
-        number = (int(parts[1]) << 16) + (int(parts[2]) << 8) + int(parts[3])
-    else:
-        number = int(address.rpartition(":")[2], 16)
-    return names[number - 1] if 1 <= number <= len(names) else address
+    number = _native.node_of_address(address)
+    return names[number] if number is not None and number < len(names) else address
 
 
 def data(one: CapturedConnection) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.lab.applications import default
 from bentpipe.lab.control import short, spaced
+from bentpipe.names import group_of
 
 if TYPE_CHECKING:
     from bentpipe.compare.links import Link
@@ -84,9 +85,10 @@ def of_proxies(link: Link, flow: Flow) -> list[str]:
 
 def beam_of(link: Link, flow: Flow) -> dict[str, Any] | None:
     """The beam on the route of a flow, as its scenario has it."""
-    ends = {name.rpartition("-")[0] for name in (flow.route[0], flow.route[-1])}
+    ends = (flow.route[0], flow.route[-1])
     for beam in link.document.get("beam", ()):
-        if beam["gateway"] in flow.route and ends & {one["name"] for one in beam["group"]}:
+        groups = {one["name"] for one in beam["group"]}
+        if beam["gateway"] in flow.route and any(group_of(name, groups) for name in ends):
             return dict(beam)
     return None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bentpipe.study.parameters import Parameter, Value
+    from bentpipe.study.parameters import Value
     from bentpipe.study.results import Results
 
 
@@ -83,8 +83,9 @@ def where_the_rest_is(out: Path | None, verbose: bool) -> str:
 def print_results(results: Results) -> None:
     """Print the tables of all means and of all differences."""
     study = results.study
-    means = table(*map(heading, study.parameters), "<quantity", "n", "mean", "95 % interval",
-                  "median", *percentile_columns(results), "<unit")  # fmt: skip
+    heads = (one.heading for one in study.parameters)
+    means = table(*heads, "<quantity", "n", "mean", "95 % interval", "median",
+                  *percentile_columns(results), "<unit")  # fmt: skip
     for cell in results.cells:
         factor, unit = shown(cell.quantity)
         asked = [cell.percentiles.get(name[1:]) for name in percentile_columns(results)]
@@ -163,11 +164,6 @@ def percentile_columns(results: Results) -> list[str]:
     """The percentiles of all quantities, as p5 and p95."""
     asked = {percent for quantity in results.study.quantities for percent in quantity.percentiles}
     return [f"p{percent:g}" for percent in sorted(asked)]
-
-
-def heading(parameter: Parameter) -> str:
-    """The label, with the unit if all values have the same."""
-    return f"{parameter.label} {parameter.unit}" if parameter.unit else parameter.label
 
 
 def named(study: Study, parameters: Mapping[str, Value]) -> str:

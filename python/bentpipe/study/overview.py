@@ -138,7 +138,7 @@ def pivot(
     unit = f" {across.unit}" if across.unit else ""
     name = "" if across.names_controllers else f"{across.label} "
     heads = [f"<{name}{value}{unit}" for value in across.plain]
-    made = compact_table(*(f"<{head(one)}" for one in down), *heads)
+    made = compact_table(*(f"<{one.heading}" for one in down), *heads)
     found: dict[tuple[str, ...], dict[str, str]] = {}
     for cell, text in zip(cells, texts, strict=True):
         key = tuple(str(cell.parameters[one.path]) for one in down)
@@ -163,7 +163,7 @@ def rows(
     base = baseline_of(results, chosen)
     percentiles = sorted({percent for cell in cells for percent in cell.percentiles}, key=float)
     made = compact_table(
-        *(f"<{head(one)}" for one in down), heading, "95 % interval",
+        *(f"<{one.heading}" for one in down), heading, "95 % interval",
         *([f"from {base}"] if base else []), *(f"p{percent}" for percent in percentiles),
     )  # fmt: skip
     for cell, text in [*zip(cells, texts, strict=True)][:MOST_ROWS]:
@@ -181,11 +181,6 @@ def rows(
 def percentile(value: float | None, factor: float) -> str:
     """A percentile in the unit of the table."""
     return with_interval(None if value is None else value * factor, None, None)[0]
-
-
-def head(parameter: Parameter) -> str:
-    """The label, with the unit if all values have the same."""
-    return f"{parameter.label} {parameter.unit}" if parameter.unit else parameter.label
 
 
 def baseline_of(results: Results, chosen: Parameter | None) -> str:

@@ -55,6 +55,11 @@ class Parameter:
         return units.pop() if len(units) == 1 else None
 
     @property
+    def heading(self) -> str:
+        """The label, with the unit if all values have the same."""
+        return f"{self.label} {self.unit}" if self.unit else self.label
+
+    @property
     def plain(self) -> tuple[Value, ...]:
         """The values for tables and figures, without their unit if all have the same."""
         if self.unit is None:

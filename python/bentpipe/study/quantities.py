@@ -31,10 +31,17 @@ AGGREGATES = ("mean", "sum", "min", "max", "median", "jain", "p5", "p95")
 CALL = re.compile(r"\s*(\w[\w.]*)\s*\((.*)\)\s*")
 PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
-UNITS = {"s": "s", "ms": "ms", "bps": "bit/s", "bytes": "B", "packets": "packets"}
-UNITS_OF_COUNTS = {"frames": "frames", "slots": "slots"}
+UNITS = {
+    "s": "s",
+    "ms": "ms",
+    "bps": "bit/s",
+    "bytes": "B",
+    "packets": "packets",
+    "frames": "frames",
+    "slots": "slots",
+}
 COUNT = "count"
-"""The unit of what mechanisms count, if the name of the column has none."""
+"""The unit of what is counted, if the name of the column has none."""
 WHOLE_NAMES = {
     "bytes": "B",
     "segments_sent": "segments",
@@ -53,23 +60,6 @@ WHOLE_NAMES = {
     "answers": "answers",
     "stalls": "stalls",
     "responsiveness_rpm": "1/min",
-    **dict.fromkeys(
-        (
-            "loss",
-            "burst_ratio",
-            "rating",
-            "mos",
-            "rating_without_echo",
-            "mos_without_echo",
-            "above_100ms",
-            "above_150ms",
-            "above_300ms",
-            "above_deadline",
-            "stall_ratio",
-            "reward",
-        ),
-        "1",
-    ),
 }
 
 SHOWN = {
@@ -80,10 +70,6 @@ SHOWN = {
 """For columns, factor and unit of all tables in the terminal."""
 SHOWN_SUFFIX = {"_bytes": (1e-3, "kB"), "_bps": (1e-6, "Mbit/s")}
 
-EVENTS = frozenset(
-    {COUNT, *UNITS_OF_COUNTS.values(), *WHOLE_NAMES.values(), "packets"} - {"B", "1", "1/min"}
-)
-"""Units of numbers of events."""
 SUMS = frozenset({"mean", "sum", "min", "max", "median"})
 """Aggregates of counts that are counts, or means of them."""
 
@@ -119,6 +105,11 @@ class Taken:
     def of_mechanism(self) -> bool:
         """True if the table is that of a mechanism on the path."""
         return self.table not in (RUN, *TABLES.values())
+
+    @property
+    def is_counted(self) -> bool:
+        """True if the column counts things or events, so that a sum of it is a total."""
+        return self.native().is_counted()
 
     def native(self) -> _native.Quantity:
         """The same for the engine."""
@@ -183,20 +174,22 @@ class Quantity:
 
     @property
     def unit(self) -> str:
-        """The unit at the end of the name; "1" for shares and indices."""
+        """The unit that its name ends with; "1" for shares and indices."""
         taken = self.taken
         if taken.aggregate == "jain":
             return "1"
-        suffix = taken.column.rpartition("_")[2]
-        other = UNITS_OF_COUNTS.get(suffix, COUNT) if taken.of_mechanism else "1"
-        return WHOLE_NAMES.get(taken.column, UNITS.get(suffix, other))
+        other = COUNT if taken.is_counted else "1"
+        return WHOLE_NAMES.get(taken.column, UNITS.get(taken.column.rpartition("_")[2], other))
+
+    @property
+    def is_of_events(self) -> bool:
+        """True if it is taken from numbers of events, such as timeouts."""
+        return self.taken.is_counted and self.unit != "B"
 
     @property
     def is_count(self) -> bool:
-        """True for a number of events, such as timeouts: small ones are not nearly normal."""
-        taken = self.taken
-        no_events = taken.column.partition("_")[0] == "ratio"
-        return self.unit in EVENTS and taken.aggregate in SUMS and not no_events
+        """True for a number of events: small ones are not nearly normal."""
+        return self.is_of_events and self.taken.aggregate in SUMS
 
     @property
     def kind_of_interval(self) -> str:

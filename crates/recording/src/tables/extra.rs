@@ -59,6 +59,30 @@ pub enum Kind {
     Text,
 }
 
+/// What the values of a column are for those who add them up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Numbers of things or events, of which the sum over several rows is a total.
+    Count,
+    /// Values of which a sum has no meaning: times, rates, shares, settings, flags.
+    Measure,
+    /// Numbers that stand for things, as the number of a leg.
+    Number,
+    /// Names.
+    Name,
+}
+
+impl Kind {
+    /// The role of a column without a mark: whole numbers are counts.
+    pub const fn role(self) -> Role {
+        match self {
+            Self::U32 | Self::U64 => Role::Count,
+            Self::Bool | Self::F64 => Role::Measure,
+            Self::Text => Role::Name,
+        }
+    }
+}
+
 /// A type that a field of a row in [`extra_table!`](crate::extra_table) can have.
 pub trait CellType {
     /// Type of the cells of its column.
@@ -86,7 +110,18 @@ pub struct TableDefinition {
     /// Name of the table.
     pub name: &'static str,
     /// Its columns.
-    pub columns: &'static [(&'static str, Kind)],
+    pub columns: &'static [ColumnDefinition],
+}
+
+/// A column of an [`ExtraTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// Type of its cells.
+    pub kind: Kind,
+    /// What its values are.
+    pub role: Role,
 }
 
 impl TableDefinition {
@@ -97,13 +132,13 @@ impl TableDefinition {
 
     /// Returns true if there is a column of this name.
     pub fn has(&self, column: &str) -> bool {
-        self.columns.iter().any(|(name, _)| *name == column)
+        self.columns.iter().any(|one| one.name == column)
     }
 
     /// Returns true if `table` has this name and these columns.
     pub fn describes(&self, table: &ExtraTable) -> bool {
         let columns = table.columns.iter().map(|(name, cells)| (name.as_str(), cells.kind()));
-        self.name == table.name && columns.eq(self.columns.iter().copied())
+        self.name == table.name && columns.eq(self.columns.iter().map(|one| (one.name, one.kind)))
     }
 }
 
@@ -245,7 +280,9 @@ impl<'de> Deserialize<'de> for ExtraTable {
     }
 }
 
-/// Declares a table and its row: `name` is that of the table in the recording.
+/// Declares a table and its row: `name` is that of the table in the recording. Whole numbers are
+/// counts, and others measures ([`Role`](crate::Role)), unless a mark says otherwise: `[count]`,
+/// `[measure]` or `[number]`.
 ///
 /// ```
 /// recording::extra_table! {
@@ -255,13 +292,15 @@ impl<'de> Deserialize<'de> for ExtraTable {
 ///         t_s: f64,
 ///         /// Name of the satellite that took over.
 ///         satellite: String,
+///         /// Number of the beam.
+///         [number] beam: u32,
 ///         /// Bytes that waited.
 ///         queue_bytes: u64,
 ///     }
 /// }
 ///
 /// let mut handovers = Handovers::default();
-/// handovers.push(Handover { t_s: 15.0, satellite: "s-7".into(), queue_bytes: 1500 });
+/// handovers.push(Handover { t_s: 15.0, satellite: "s-7".into(), beam: 3, queue_bytes: 1500 });
 /// let mut recording = recording::Recording::default();
 /// recording.tables.push(handovers.into_table());
 /// assert_eq!(recording.tables[0].columns()[1].name, "satellite");
@@ -270,7 +309,7 @@ impl<'de> Deserialize<'de> for ExtraTable {
 #[macro_export]
 macro_rules! extra_table {
     ($(#[$doc:meta])* $visible:vis $table:ident($name:literal) of $row:ident {
-        $($(#[$about:meta])* $field:ident: $type:ty),+ $(,)?
+        $($(#[$about:meta])* $([$mark:ident])? $field:ident: $type:ty),+ $(,)?
     }) => {
         #[doc = concat!("One row of [`", stringify!($table), "`].")]
         #[derive(Clone, Debug, PartialEq)]
@@ -284,7 +323,11 @@ macro_rules! extra_table {
             /// Name and columns of the table.
             $visible const DEFINITION: $crate::TableDefinition = $crate::TableDefinition {
                 name: $name,
-                columns: &[$((stringify!($field), <$type as $crate::CellType>::KIND),)+],
+                columns: &[$({
+                    let kind = <$type as $crate::CellType>::KIND;
+                    let role = $crate::extra_table!(@role kind $($mark)?);
+                    $crate::ColumnDefinition { name: stringify!($field), kind, role }
+                },)+],
             };
 
             /// Appends a row.
@@ -309,6 +352,10 @@ macro_rules! extra_table {
             }
         }
     };
+    (@role $kind:ident) => { $kind.role() };
+    (@role $kind:ident count) => { $crate::Role::Count };
+    (@role $kind:ident measure) => { $crate::Role::Measure };
+    (@role $kind:ident number) => { $crate::Role::Number };
 }
 
 #[cfg(test)]

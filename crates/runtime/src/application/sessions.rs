@@ -24,7 +24,7 @@ extra_table! {
         /// Key of the application in `traffic`.
         application: String,
         /// Number of the session within its flow.
-        session: u32,
+        [number] session: u32,
         /// Time of its begin in seconds.
         start_s: f64,
         /// Its duration in seconds: until all that it had begun was complete. Null if that was not

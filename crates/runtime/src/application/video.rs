@@ -49,7 +49,7 @@ extra_table! {
         given_up: u64,
         /// Number of times that the congestion window started again after idle time. Null where the
         /// transport does not count them.
-        window_restarts: f64,
+        [count] window_restarts: f64,
     }
 }
 

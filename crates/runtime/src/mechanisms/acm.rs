@@ -22,7 +22,7 @@ extra_table! {
         /// Mean data rate in bits per second, over time.
         mean_rate_bps: f64,
         /// Lowest data rate in bits per second.
-        min_rate_bps: u64,
+        [measure] min_rate_bps: u64,
         /// Changes of modulation and code.
         changes: u64,
         /// Seconds in which the signal was too weak for what the modem sent.

@@ -21,7 +21,7 @@ extra_table! {
         /// `forward` or `backward`.
         direction: String,
         /// Length of the longest packet in bytes.
-        mtu_bytes: u64,
+        [measure] mtu_bytes: u64,
         /// Fate of messages: `sent` or `filtered`.
         icmp: String,
         /// Packets that were too long. The link has never seen them, and does not count them as

@@ -16,7 +16,7 @@ extra_table! {
         /// The protocol.
         protocol: String,
         /// Length of the longest packet inside, in bytes.
-        mtu_bytes: u64,
+        [measure] mtu_bytes: u64,
         /// Packets that it carried.
         packets: u64,
         /// Bytes of these packets.

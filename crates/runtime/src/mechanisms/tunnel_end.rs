@@ -12,7 +12,7 @@ extra_table! {
     /// a controller.
     pub(crate) Totals("tunnel_end") of Total {
         /// Number of the tunnel: its row in the table `tunnel`.
-        tunnel: u32,
+        [number] tunnel: u32,
         /// The node that sends.
         node: String,
         /// The congestion controller.
@@ -30,9 +30,9 @@ extra_table! {
         /// Packets that found the buffer full.
         dropped_packets: u64,
         /// The most that waited in the buffer, in bytes.
-        max_queue_bytes: u64,
+        [measure] max_queue_bytes: u64,
         /// Congestion window at the end, in bytes.
-        window_bytes: u64,
+        [measure] window_bytes: u64,
         /// Smoothed round-trip time of the outer connection at the end, in seconds. Zero before the
         /// first ACK.
         srtt_s: f64,

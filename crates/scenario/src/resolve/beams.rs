@@ -42,9 +42,14 @@ const LABEL: u32 = 3;
 /// The group that a name is of, or whose terminal it names.
 pub(super) fn group_of<'a>(document: &'a Document, name: &str) -> Option<&'a document::Group> {
     let groups = document.beam.iter().flat_map(|beam| &beam.group);
-    let of_terminal = name.rsplit_once('-').filter(|(_, number)| number.parse::<u32>().is_ok());
     let named = |wanted: &str| groups.clone().find(|group| group.name.0 == wanted);
-    named(name).or_else(|| named(of_terminal?.0))
+    named(name).or_else(|| named(group_of_terminal(name)?))
+}
+
+/// The name of the group whose terminal this is, if it is one: `home` of `home-3`.
+pub fn group_of_terminal(name: &str) -> Option<&str> {
+    let (group, number) = name.rsplit_once('-')?;
+    number.parse::<u32>().is_ok().then_some(group)
 }
 
 /// All beams. Their terminals become the last nodes.

@@ -39,20 +39,10 @@ pub(super) fn flows(
         let from = end(&flow.from.0, ends, path.key("from"), problems);
         let to = end(&flow.to.0, ends, path.key("to"), problems);
         let (Some(from), Some(to)) = (from, to) else { continue };
-        if from.len() > 1 && to.len() > 1 {
-            let expected = "a node, or one terminal of a group, with a group at `from`";
-            problems.push(Problem::new(path.key("to"), expected, format!("{:?}", flow.to.0)));
-            continue;
-        }
-        let count = (flow.count as usize).saturating_mul(from.len().max(to.len()));
+        let places = MOST_FLOWS - flows.len();
+        let Some(count) = copies(flow, [&from, &to], places, &path, problems) else { continue };
         if count == 1 && !ends.is_group(&flow.from.0) && !ends.is_group(&flow.to.0) {
             problems.extend(spread_alone(flow, &path));
-        }
-        if flows.len() + count > MOST_FLOWS {
-            let expected = format!("at most {} more", MOST_FLOWS - flows.len());
-            let problem = Problem::new(path.key("count"), expected, count.to_string());
-            problems.push(problem.because(format!("a scenario has at most {MOST_FLOWS} flows")));
-            continue;
         }
         let host = protocols::Host { ip: document.ip, tree };
         let settings = hosts::settings(document, i, &host, problems);
@@ -105,6 +95,29 @@ pub(super) fn flows(
         }
     }
     (flows, entries)
+}
+
+/// Number of the flows of a `[[flow]]` between these nodes, of which `places` are left.
+fn copies(
+    flow: &document::Flow,
+    [from, to]: [&Range<usize>; 2],
+    places: usize,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Option<usize> {
+    if from.len() > 1 && to.len() > 1 {
+        let expected = "a node, or one terminal of a group, with a group at `from`";
+        problems.push(Problem::new(path.key("to"), expected, format!("{:?}", flow.to.0)));
+        return None;
+    }
+    let count = (flow.count as usize).saturating_mul(from.len().max(to.len()));
+    if count > places {
+        let expected = format!("at most {places} more");
+        let problem = Problem::new(path.key("count"), expected, count.to_string());
+        problems.push(problem.because(format!("a scenario has at most {MOST_FLOWS} flows")));
+        return None;
+    }
+    Some(count)
 }
 
 /// Demands of a controller and of a transport on each other.

@@ -18,12 +18,12 @@ extra_table! {
         flow: String,
         /// Number of the leg, in the order in which the data passes; zero in flows that no gateway
         /// splits.
-        leg: u32,
+        [number] leg: u32,
         /// Segments for which the receiver sends an ACK at the end of the run: of the connection
         /// that was opened last.
-        ratio: u32,
+        [measure] ratio: u32,
         /// The largest such number.
-        ratio_max: u32,
+        [measure] ratio_max: u32,
         /// ACKs that were taken for lost.
         acks_missing: u64,
         /// ACKs that arrived with a mark.

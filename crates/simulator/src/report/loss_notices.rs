@@ -18,7 +18,7 @@ extra_table! {
         flow: String,
         /// Number of the leg, in the order in which the data passes; zero in flows that no gateway
         /// splits.
-        leg: u32,
+        [number] leg: u32,
         /// ACKs with a notice that have arrived.
         notices: u64,
         /// Recoveries that began without a reduction of the window.

@@ -18,10 +18,10 @@ extra_table! {
         flow: String,
         /// Number of the leg, in the order in which the data passes; zero in flows that no gateway
         /// splits.
-        leg: u32,
+        [number] leg: u32,
         /// Payload of a full segment at the end of the run, in bytes: of the connection that was
         /// opened last.
-        mss_bytes: u64,
+        [measure] mss_bytes: u64,
         /// Messages of routers that made segments smaller.
         icmp_reductions: u64,
         /// Messages that named no outstanding data, or no smaller size.

@@ -12,7 +12,7 @@ extra_table! {
         /// Name of the flow.
         flow: String,
         /// Number of the load within its flow.
-        page: u32,
+        [number] page: u32,
         /// Time of its start in seconds.
         start_s: f64,
         /// Page load time in seconds: until all is loaded and computed. NaN if that was not
@@ -56,7 +56,7 @@ extra_table! {
         /// Name of the flow.
         flow: String,
         /// Number of the load within its flow.
-        page: u32,
+        [number] page: u32,
         /// Name of the object.
         object: String,
         /// Name of its origin.
@@ -64,7 +64,7 @@ extra_table! {
         /// Bytes of its content.
         bytes: u64,
         /// Number of its connection within the load.
-        connection: u32,
+        [number] connection: u32,
         /// Time in seconds from which on it is known that the object is needed.
         known_s: f64,
         /// Time of its request, once its connection stands.

@@ -19,6 +19,8 @@ pub(crate) enum About {
     Node(usize),
     /// The switch of this number.
     Switch(usize),
+    /// A group of terminals: the numbers of its beam, and its own there.
+    Group(usize, usize),
     /// A key of the scenario; an empty one is the scenario as a whole.
     Key(&'static str),
 }
@@ -38,6 +40,7 @@ impl About {
                 number.map(|number| format!("node[{number}]")).into_iter().collect()
             }
             Self::Switch(number) => vec![format!("switch[{number}]")],
+            Self::Group(beam, group) => vec![format!("beam[{beam}].group[{group}]")],
             Self::Key(key) => return written.place([key]),
         };
         let mut paths: Vec<_> =

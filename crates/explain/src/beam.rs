@@ -9,6 +9,8 @@ use scenario::model::{
 use serde::Serialize;
 use units::Time;
 
+use crate::about::About;
+use crate::mechanism::channels::lost_by_signal;
 use crate::text::{rate, short};
 
 /// Bytes of a full packet, for which capacity is computed.
@@ -193,7 +195,7 @@ pub(crate) fn ways(
         let frame = beam.back.frame.as_secs_f64();
         let rate = f64::from(8 * group.waveform.net_bytes() * beam.back.slots_of_carrier()) / frame;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a packet")]
-        let waits = beam.back.lone_delay(group, free_members(beam), packet as u32);
+        let waits = beam.back.lone_delay(number, &members(beam), packet as u32);
         CarrierWay {
             name: format!("return channel of {}", beam.name),
             delay: beam.back.delay.as_secs_f64() + waits,
@@ -218,16 +220,34 @@ pub(crate) fn ways(
     back.into_iter().chain(forward).collect()
 }
 
-/// Terminals that share free capacity.
-fn free_members(beam: &Beam) -> u64 {
-    let groups = beam.groups.iter().zip(&beam.back.groups);
-    let free = groups.filter(|(_, settings)| settings.free);
-    free.map(|(group, _)| group.terminals.len() as u64).sum()
+/// Number of terminals of each group.
+fn members(beam: &Beam) -> Vec<u64> {
+    beam.groups.iter().map(|group| group.terminals.len() as u64).collect()
 }
 
 /// All beams of a scenario.
 pub(crate) fn explain(scenario: &Scenario) -> Vec<BeamExplanation> {
     scenario.beams.iter().map(|beam| of_beam(scenario, beam)).collect()
+}
+
+/// Groups of terminals whose signal is too weak for any choice of the modem during a part of the
+/// run: the group, its name and the reason.
+pub(crate) fn weak_signals(scenario: &Scenario) -> Vec<(About, String, String)> {
+    let mut found = Vec::new();
+    for (number, beam) in scenario.beams.iter().enumerate() {
+        for (place, group) in beam.groups.iter().enumerate() {
+            let lost = group.signals.iter().filter_map(|one| {
+                let reason = lost_by_signal(scenario.duration, &one.acm)?;
+                Some((one.cell.as_deref(), reason))
+            });
+            found.extend(lost.map(|(cell, reason)| {
+                let cell = cell.map_or_else(String::new, |cell| format!(" in {cell}"));
+                let name = format!("group {}{cell} of {}", group.name, beam.name);
+                (About::Group(number, place), name, format!("on the forward carrier, {reason}"))
+            }));
+        }
+    }
+    found
 }
 
 /// Bits of full IP packets in a symbol at the start, in a cell.
@@ -252,6 +272,9 @@ fn mix(beam: &Beam) -> Vec<(f64, f64)> {
     beam.groups.iter().flat_map(of_group).collect()
 }
 
+/// A group on the forward carrier and on the return channel.
+type Groups<'a> = (&'a BeamGroup, &'a beam::returning::Group);
+
 fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
     let all = beam.terminals.len() as f64;
     let share = |group: &BeamGroup| group.terminals.len() as f64 / all;
@@ -272,8 +295,8 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
             share(group) * slot_rate(settings.waveform.net_bytes(), back.slots())
         })
         .sum();
-    let free_members = free_members(beam);
-    let explain = |(group, settings): (&BeamGroup, &beam::returning::Group)| GroupExplanation {
+    let members = members(beam);
+    let explain = |(number, (group, settings)): (usize, Groups<'_>)| GroupExplanation {
         name: group.name.clone(),
         terminals: group.terminals.len(),
         modcod: group.signals[0].acm.choice(Time::ZERO).name,
@@ -283,7 +306,7 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
             * group.shares().map(|(part, one)| part * efficiency_in(beam, one)).sum::<f64>(),
         waveform: settings.waveform.name,
         carrier_bps: slot_rate(settings.waveform.net_bytes(), back.slots_of_carrier()),
-        ack_delay_ms: back.lone_delay(settings, free_members, ACK) * 1e3,
+        ack_delay_ms: back.lone_delay(number, &members, ACK) * 1e3,
         cells: group.signals.iter().filter(|one| one.cell.is_some()).count(),
         down: plan_of(beam, group).map(PlanExplanation::of),
         up: settings.plan.map(PlanExplanation::of),
@@ -317,7 +340,7 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
         }),
         oversubscription: has_plans.then_some(sold / equal_rate_bps),
         classes: classes(beam),
-        groups: groups().map(explain).collect(),
+        groups: groups().enumerate().map(explain).collect(),
     }
 }
 

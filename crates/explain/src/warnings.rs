@@ -11,6 +11,7 @@ use units::Span;
 use super::FlowExplanation;
 use super::PathExplanation;
 use super::about::About;
+use super::beam;
 use super::call;
 use super::cost::{self, RecordingExplanation};
 use super::figures::{Figures, Load};
@@ -115,6 +116,7 @@ kinds! {
     NoiseWithoutRain: "channel",
     NoLock: "channel",
     NoModcod: "channel",
+    GroupWithoutModcod: "es_n0",
     QueueBelowPacket: "queue",
     JitterAboveDelay: "jitter",
     SlotsBelowRate: "slot",
@@ -257,6 +259,11 @@ fn of_run(
         let still = still.map(|text| (Kind::SwitchWithoutMoves, about, "switch".to_owned(), text));
         found.extend(still);
     }
+    found.extend(
+        beam::weak_signals(scenario)
+            .into_iter()
+            .map(|(about, name, text)| (Kind::GroupWithoutModcod, about, name, text)),
+    );
     let phase = phase_without_events(scenario, written);
     found.extend(phase.map(|text| key(Kind::PhaseWithoutEvents, "phase", "", text)));
     found

@@ -59,7 +59,7 @@ def answer(outcomes: Sequence[Outcome]) -> Answer:
 
 
 def is_empty(outcome: Outcome) -> bool:
-    """True if no candidate has delivered anything: goodputs of zero, and times that are undefined."""
+    """True if no candidate has delivered anything: goodputs of zero, undefined times."""
     worst = 0.0 if outcome.workload.higher_is_better else None
     return all(place.mean is None or place.mean == worst for place in outcome.places)
 

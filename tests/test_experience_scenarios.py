@@ -9,7 +9,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.experience.first_run import beams_of, first_run
 from bentpipe.experience.plan import planned
-from bentpipe.experience.rates import rates_of
+from bentpipe.experience.rates import most_of, rates_of
 from bentpipe.experience.routes import routes_of
 from bentpipe.study.significance import ALL_THE_SAME
 from conftest import EXAMPLES
@@ -140,6 +140,24 @@ def test_the_rate_of_a_speed_test_is_that_of_its_own_bottleneck() -> None:
     assert rates_of(scenario("30s", flows, up))["up"].bps == 3e6
     changed = link("server", "client", event=[{"at": "5s", "rate": "1Mbit/s"}])
     assert rates_of(scenario("30s", [flow("t", {"speedtest": {}})], changed)) == {}
+
+
+def test_a_rate_above_the_link_reaches_no_target() -> None:
+    """It counts data that had arrived during the warm-up."""
+    keys = {
+        "forward": {"rate": "100Mbit/s", "queue": {"bdp": 1}},
+        "backward": {"rate": "20Mbit/s", "queue": {"bdp": 1}},
+    }
+    path = link("server", "client", delay="60ms", **keys)
+    del path["rate"]
+    flows = [flow("test", {"speedtest": {"connections": 8}})]
+    made = scenario("60s", flows, path)
+    bound = most_of(made)["test"]
+    assert bound["download_bps"] == pytest.approx(96.5e6, rel=0.01)
+    assert bound["upload_bps"] == pytest.approx(19.3e6, rel=0.01)
+    found = bp.experience(made, replications=1).reports[0].measured[:2]
+    assert all(one.mean > one.target.value for one in found if one.mean and one.target)
+    assert [one.verdict for one in found] == ["not clear", "not clear"]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,27 @@ def rate_of(explained: Explanation, flow: Flow, end_s: float) -> Rate | None:
     return Rate(figures.bottleneck_bps, mean)
 
 
+def most_of(scenario: Scenario) -> dict[str, dict[str, float]]:
+    """The payload in bit/s that the bottleneck of each flow carries at most, by columns of a test.
+
+    Without flows whose bottleneck has no rate of its own, and without beams, where the return
+    channel is shared.
+    """
+    explained = scenario.explain()
+    found = {}
+    for flow in explained.flows if not explained.beams else []:
+        ways = set(pairwise(flow.route[::-1]))
+        back = [one for one in explained.links if (one.from_, one.to) in ways]
+        rate = rate_of(explained, flow, scenario.duration_s)
+        if rate is None or any(changes(one, scenario.duration_s) for one in back):
+            continue
+        figures = flow.figures
+        payload = figures.capacity_bps / figures.bottleneck_bps
+        both = {"download_bps": rate.bps, "upload_bps": figures.return_bottleneck_bps}
+        found[flow.name] = {column: bps * payload for column, bps in both.items()}
+    return found
+
+
 def of_beam(flow: Flow, terminals: int, group: Mapping[str, Any], *, is_up: bool) -> Rate | None:
     """The rate of the plan of a terminal, or of a carrier that no other terminal shares."""
     plan = group["up" if is_up else "down"]

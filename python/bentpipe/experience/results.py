@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +16,7 @@ from bentpipe.experience.figures import NO_TARGET, Target, Verdict
 from bentpipe.experience.first_run import first_run
 from bentpipe.experience.limits import Limit, evidence, limit
 from bentpipe.experience.plan import Plan, planned
-from bentpipe.experience.rates import rates_of
+from bentpipe.experience.rates import most_of, rates_of
 from bentpipe.experience.routes import routes_of
 from bentpipe.seal import sealed
 from bentpipe.study import Base, Replications, Study
@@ -213,6 +214,7 @@ def reports_of(plan: Plan, results: Results) -> list[Report]:
     cells = {cell.quantity: cell for cell in results.cells}
     legs, beams = first_run(plan.scenario)
     routes, rates = routes_of(plan.scenario, beams), rates_of(plan.scenario)
+    most = most_of(plan.scenario)
 
     def mean(name: str) -> float | None:
         return cells[name].mean
@@ -224,21 +226,31 @@ def reports_of(plan: Plan, results: Results) -> list[Report]:
     return [
         Report(
             one,
-            [measured(one, number, cells) for number in range(len(one.kind.figures))],
+            [
+                measured(one, number, cells, most.get(one.flow, {}))
+                for number in range(len(one.kind.figures))
+            ],
             limit_of(one),
         )
         for one in plan.applications
     ]
 
 
-def measured(one: Application, number: int, cells: Mapping[str, Estimate]) -> Measured:
-    """A figure of an application with its verdict. A run without a value misses the target."""
+def measured(
+    one: Application, number: int, cells: Mapping[str, Estimate], most: Mapping[str, float]
+) -> Measured:
+    """A figure of an application with its verdict. A run without a value misses the target.
+
+    `most` has rates that the path carries at most, by column. A speed test may measure more, and
+    reaches no target by that.
+    """
     figure = one.kind.figures[number]
     cell = cells[figure.form.format(flow=one.flow)]
     verdict: Verdict | None = None
     if figure.target:
         verdict = figure.target.judge(cell.mean, cell.ci95, exact=cell.deterministic)
-        if cell.undefined and verdict == "reached":
+        is_too_much = most.get(cell.quantity.rpartition(".")[2], inf) < figure.target.value
+        if verdict == "reached" and (cell.undefined or is_too_much):
             verdict = "not clear"
     return Measured(
         quantity=cell.quantity,

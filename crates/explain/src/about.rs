@@ -19,6 +19,8 @@ pub(crate) enum About {
     Node(usize),
     /// The switch of this number.
     Switch(usize),
+    /// The beam of this number, and the group of this number in it.
+    Group(usize, usize),
     /// A key of the scenario; an empty one is the scenario as a whole.
     Key(&'static str),
 }
@@ -38,10 +40,15 @@ impl About {
                 number.map(|number| format!("node[{number}]")).into_iter().collect()
             }
             Self::Switch(number) => vec![format!("switch[{number}]")],
+            Self::Group(beam, group) => vec![format!("beam[{beam}].group[{group}]")],
             Self::Key(key) => return written.place([key]),
         };
-        let mut paths: Vec<_> =
-            tables.iter().map(|table| format!("{table}.{}", kind.key())).collect();
+        let key = match self {
+            // Links have it in their channel.
+            Self::Group(..) => "system_temperature",
+            _ => kind.key(),
+        };
+        let mut paths: Vec<_> = tables.iter().map(|table| format!("{table}.{key}")).collect();
         // The header of a table only shows the kind of table.
         paths.extend(
             tables.iter().flat_map(|table| {

@@ -1,10 +1,11 @@
 //! What a run draws from its seed, before it runs.
 //!
 //! The simulator knows after a run whether its seed was drawn from (`link::Seed`). Here is the only
-//! list of what may draw; [`of_direction`] and [`of_flow`] name all settings and applications, so
-//! that a new one has to be considered. A part that is not known to draw nothing counts as drawing.
+//! list of what may draw. [`of_direction`] names all settings of a link, and `Traffic::is_drawn` all
+//! applications, so that a new one has to be considered. A part that is not known to draw nothing
+//! counts as drawing.
 
-use scenario::model::{Channel, Direction, Flow, Scenario, SwitchRule, Traffic};
+use scenario::model::{Channel, Direction, Flow, Scenario, SwitchRule};
 use units::Span;
 
 /// Returns true if nothing in a run depends on the seed.
@@ -63,18 +64,9 @@ fn of_direction(direction: &Direction) -> bool {
 
 /// Returns true if a flow may draw.
 fn of_flow(flow: &Flow) -> bool {
-    let application = match &flow.traffic {
-        Traffic::OnOff { .. } => true,
-        Traffic::Page(page) => page.model.is_some(),
-        Traffic::Download { .. }
-        | Traffic::Bulk { .. }
-        | Traffic::Web(_)
-        | Traffic::Constant { .. }
-        | Traffic::Call(_)
-        | Traffic::Messages(_)
-        | Traffic::Video(_)
-        | Traffic::Speedtest(_) => false,
-    };
     // QUIC draws its keys, connection IDs and numbers of packets that it leaves out.
-    application || flow.sessions.is_some() || flow.path_hints.is_some() || flow.has_quic()
+    flow.traffic.is_drawn()
+        || flow.sessions.is_some()
+        || flow.path_hints.is_some()
+        || flow.has_quic()
 }

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use congestion::Value;
-use scenario::model::{Direction, Flow, Middlebox, Scenario, Way as Ends};
+use scenario::model::{Direction, Flow, Middlebox, Scenario, Traffic, Way as Ends};
 use scenario::{Hop, Routes};
 use units::{Span, Time};
 
@@ -80,7 +80,8 @@ impl Bounds {
     }
 }
 
-/// The time in which a flow may send.
+/// The time in which a flow may send. A stop cuts transfers; other applications may go on until the
+/// run ends, such as a browser that loads a page to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
     from: Time,
@@ -90,7 +91,9 @@ pub(crate) struct Active {
 impl Active {
     pub fn of(scenario: &Scenario, flow: &Flow) -> Self {
         let from = Time::ZERO + flow.start;
-        let to = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
+        let is_transfer = matches!(flow.traffic, Traffic::Download { .. } | Traffic::Bulk { .. });
+        let stop = flow.stop.filter(|_| is_transfer && flow.sessions.is_none());
+        let to = stop.unwrap_or(scenario.duration).min(scenario.duration);
         Self { from, to: (Time::ZERO + to).max(from) }
     }
 
@@ -109,8 +112,14 @@ pub(crate) struct Most {
 }
 
 impl Most {
-    /// Of a direction in `active`; a packet has `packet` bytes on the line.
-    pub fn of(scenario: &Scenario, direction: &Direction, active: Active, packet: f64) -> Self {
+    /// Of a direction in `active`; a packet has `packet` bytes on the line, its share of parity
+    /// included, of which `parity` bytes may still be missing at the end.
+    pub fn of(
+        scenario: &Scenario,
+        direction: &Direction,
+        active: Active,
+        [packet, parity]: [f64; 2],
+    ) -> Self {
         let peak_bps = peak(direction);
         let seconds = active.seconds();
         if seconds == 0.0 {
@@ -135,7 +144,8 @@ impl Most {
             let tokens = bucket.rate.bits_per_second() as f64 * seconds;
             bits.min(tokens + bucket.burst.get() as f64 * 8.0)
         });
-        Self { mean_bps: bits / seconds, peak_bps }
+        let parity = if bits > 0.0 { parity * 8.0 } else { 0.0 };
+        Self { mean_bps: (bits + parity) / seconds, peak_bps }
     }
 }
 

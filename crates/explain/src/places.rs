@@ -223,7 +223,8 @@ pub(crate) fn first_place(
 fn link(graph: Graph<'_>, hop: Hop, packets: &Packets<'_>) -> Place {
     let direction = hop.direction(&graph.scenario.links);
     let packet = packets.bytes;
-    let framed = framed(direction, packets.on(graph.scenario, hop));
+    let bytes = packets.on(graph.scenario, hop);
+    let framed = framed(direction, bytes);
     let passing = graph.load.on(hop);
     let time_at = |rate: Rate| framed * 8.0 / usable_rate_at(direction, rate);
     let modem = direction.channel.rates().map_or(&[][..], |rates| rates.changes());
@@ -235,7 +236,12 @@ fn link(graph: Graph<'_>, hop: Hop, packets: &Packets<'_>) -> Place {
     let compression = &graph.scenario.links[hop.link as usize].header_compression;
     let is_compressed = compression[usize::from(!hop.forward)].is_some();
     let least = if is_compressed { packets.least } else { framed };
-    let most = Most::of(graph.scenario, direction, graph.active, framed);
+    let parity = direction.fec.map_or(0.0, |fec| {
+        #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
+        let each = direction.framing.bytes(fec.parity_bytes(bytes as u32));
+        f64::from(fec.depth * fec.parity) * f64::from(each)
+    });
+    let most = Most::of(graph.scenario, direction, graph.active, [framed, parity]);
     Place {
         name: hop.name(graph.scenario),
         time: framed * 8.0 / usable_rate(direction),

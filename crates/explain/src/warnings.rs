@@ -369,7 +369,9 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
     if !transport.receiver_sends_acks() {
         return None;
     }
-    let possible = figures.capacity_bps.min(figures.window_limit_bps);
+    // Terminals of a beam share a carrier, and each acknowledges its own data on its own channel.
+    let share = figures.capacity_bps / figures.bottleneck_queues.max(1) as f64;
+    let possible = share.min(figures.window_limit_bps);
     let wanted = 0.999 * possible.min(figures.wanted());
     (figures.ack_limit_bps < wanted).then(|| {
         let counted = transport.packets_per_ack();
@@ -468,14 +470,15 @@ fn stop(scenario: &Scenario, flow: &Flow) -> Option<String> {
     Some(format!("stops at {stop}, after the end of the run ({})", scenario.duration))
 }
 
-/// More data than links and windows let pass. Data may be missing at the end of best effort, and
-/// datagrams have no end.
+/// More data than links and windows let pass. Data may be missing at the end of best effort,
+/// datagrams have no end, and a session that ends completes.
 fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
     let size = flow.traffic.size()?.get() as f64;
     let most = figures.bounds.bytes();
     let end = flow.stop.unwrap_or(scenario.duration);
     let time = end.min(scenario.duration).saturating_sub(flow.start);
-    let counts = figures.has_window && !flow.is_best_effort() && time > Span::ZERO;
+    let is_whole = !flow.is_best_effort() && flow.sessions.is_none();
+    let counts = figures.has_window && is_whole && time > Span::ZERO;
     (most < size && counts).then(|| {
         let (most, size) = (bytes(most), bytes(size));
         format!("cannot complete: at most {most} of {size} pass in the {time} that it has")

@@ -105,12 +105,15 @@ fn beam(terminals: usize) -> String {
     )
 }
 
-/// Each terminal has a queue of its own, and the BDP is that of the carrier which all share.
+/// Each terminal has a queue and a return channel of its own, and BDP and rate are those of the
+/// carrier which all share.
 #[test]
-fn the_queues_of_all_terminals_keep_a_carrier_busy() {
-    assert_eq!(found(&explained(&beam(1)), WarningKind::SmallQueue).len(), 1);
+fn a_carrier_is_shared_by_terminals_with_queues_and_channels_of_their_own() {
     let none: [String; 0] = [];
-    assert_eq!(found(&explained(&beam(10)), WarningKind::SmallQueue), none);
+    for kind in [WarningKind::SmallQueue, WarningKind::AcksFillReturn] {
+        assert_eq!(found(&explained(&beam(1)), kind).len(), 1, "{kind:?}");
+        assert_eq!(found(&explained(&beam(10)), kind), none, "{kind:?}");
+    }
 }
 
 /// Events change what a flow finds: the rate, the delay and the time of both.

@@ -55,3 +55,27 @@ fn what_cannot_complete_does_not_and_bounds_hold() {
         assert!(found.bytes as f64 <= most, "{} of {most}: {link}\n{flow}", found.bytes);
     }
 }
+
+/// Findings of the soak: a browser goes on after its stop, the parity of the last block comes after
+/// its data, and a session that ends completes.
+#[test]
+fn bounds_hold_for_stops_of_browsers_parity_and_sessions() {
+    let slow = "rate = \"300kbit/s\"\ndelay = \"1ms\"";
+    let web = "stop = \"2s\"\ntransport = { receive_buffer = \"9000B\" }\ntraffic = { web = {} }";
+    let bulk = "traffic = { bulk = \"unlimited\" }";
+    let coded =
+        "rate = \"762887bit/s\"\ndelay = \"1ms\"\nforward.fec = { name = \"reed-solomon\" }";
+    let sessions = "stop = \"2s\"\nsessions = { pause = \"50ms\", length = \"200ms\" }\n\
+                    traffic = { download = \"1000GB\" }";
+    for (link, flow, duration) in
+        [(slow, web, "60s"), (coded, bulk, "200ms"), (coded, bulk, "2s"), (slow, sessions, "60s")]
+    {
+        let text = scenario(link, flow).replace("\"60s\"", &format!("\"{duration}\""));
+        let (explanation, recording) = run(&text);
+        let (found, most) = (&recording.flows[0], explanation.flows[0].figures.bounds.bytes());
+        assert!(found.bytes as f64 <= most, "{} of {most}: {text}", found.bytes);
+        let mut warnings = explanation.warnings.iter();
+        let cannot = warnings.any(|warning| warning.kind == WarningKind::CannotComplete);
+        assert!(!(cannot && found.completed), "{text}");
+    }
+}

@@ -220,6 +220,17 @@ fn the_outages_of_a_trace_count_however_it_is_written() {
     assert_eq!(found(&first.0, WarningKind::NothingPasses).len(), 0);
 }
 
+/// A queue that is short at the start takes longer where the rate falls.
+#[test]
+fn an_aqm_may_act_after_an_event() {
+    let short = "rate = \"100Mbit/s\"\ndelay = \"20ms\"\nqueue = { packets = 20 }\naqm = \"codel\"";
+    let idle = |link: &str| {
+        found(&explained(&scenario(link, &[DOWNLOAD])), WarningKind::AqmWithoutEffect).len()
+    };
+    let slower = format!("{short}\nevent = [{{ at = \"9s\", rate = \"1Mbit/s\" }}]");
+    assert_eq!((idle(short), idle(&slower)), (2, 0));
+}
+
 /// A full bucket lets a burst pass before its rate holds.
 #[test]
 fn a_bucket_lets_a_burst_pass_first() {

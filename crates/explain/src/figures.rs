@@ -262,12 +262,12 @@ impl Figures {
         self.bdp_bytes * rate.min(1.0) * delay
     }
 
-    /// The shortest and the longest round trip that events leave, in milliseconds, without queues and
-    /// jitter.
+    /// The shortest round trip of a full packet, and the longest without queues and jitter, in
+    /// milliseconds.
     pub(crate) fn rtts_ms(&self) -> [f64; 2] {
         let serialised = self.base_rtt_ms - self.propagation_rtt_ms;
-        let [least, most] = self.rtt_range_ms.unwrap_or([self.propagation_rtt_ms; 2]);
-        [least, most + serialised]
+        let most = self.rtt_range_ms.map_or(self.propagation_rtt_ms, |[_, most]| most);
+        [self.bounds.least_rtt_ms, most + serialised]
     }
 
     /// The payload rate that the application asks for at most.

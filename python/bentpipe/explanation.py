@@ -199,6 +199,10 @@ class Figures:
     mean_delay: bool
     """True if the round-trip times have the mean delay of a trace."""
     offered: Offered | None = None
+    rate_range_bps: list[float] | None = None
+    """The smallest and the largest rate of the slowest place in the run; None without changes."""
+    rtt_range_ms: list[float] | None = None
+    """The shortest and the longest propagation delay there and back; None without changes."""
 
 
 @dataclass(frozen=True)

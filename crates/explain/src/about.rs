@@ -43,8 +43,12 @@ impl About {
             Self::Group(beam, group) => vec![format!("beam[{beam}].group[{group}]")],
             Self::Key(key) => return written.place([key]),
         };
-        let mut paths: Vec<_> =
-            tables.iter().map(|table| format!("{table}.{}", kind.key())).collect();
+        let key = match (self, kind) {
+            // Links have it in their channel.
+            (Self::Group(..), Kind::NoiseWithoutRain) => "system_temperature",
+            _ => kind.key(),
+        };
+        let mut paths: Vec<_> = tables.iter().map(|table| format!("{table}.{key}")).collect();
         // The header of a table only shows the kind of table.
         paths.extend(
             tables.iter().flat_map(|table| {

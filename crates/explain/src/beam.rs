@@ -1,5 +1,6 @@
 //! Beams before a run: capacity by scheduler, what each group gets, and the delay of a grant.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
 use beam::{Allowance, Classes, Plan, capacity};
@@ -156,10 +157,17 @@ pub(crate) struct CarrierWay {
     pub delay: f64,
     /// Seconds that a packet takes of the carrier.
     pub time: f64,
+    /// Seconds from the queue to the far end, at least.
+    pub least_delay: f64,
+    /// Seconds that a packet takes of the carrier, at least: with the best signal.
+    pub least_time: f64,
     /// Flows that send their data on it.
     pub flows: usize,
     /// Queue before it in bytes; `None` if it has no limit.
     pub queue: Option<f64>,
+    /// Number of queues of this size before it. Each terminal that flows send their data to has one
+    /// of its own.
+    pub queues: usize,
 }
 
 /// The network between a terminal and the host behind it.
@@ -170,8 +178,11 @@ fn behind(scenario: &Scenario, terminal: usize, packet: f64) -> CarrierWay {
         name: format!("network behind {}", scenario.nodes[terminal].name),
         delay: DELAY_BEHIND_TERMINALS.as_secs_f64() + time,
         time,
+        least_delay: DELAY_BEHIND_TERMINALS.as_secs_f64(),
+        least_time: time,
         flows: scenario.flows.iter().filter(ends_here).count(),
         queue: None,
+        queues: 1,
     }
 }
 
@@ -193,28 +204,38 @@ pub(crate) fn ways(
     let back = group_of(from).map(|(beam, number)| {
         let group = &beam.back.groups[number];
         let frame = beam.back.frame.as_secs_f64();
-        let rate = f64::from(8 * group.waveform.net_bytes() * beam.back.slots_of_carrier()) / frame;
+        let of_bytes = |bytes| f64::from(8 * bytes * beam.back.slots_of_carrier()) / frame;
+        let rate = of_bytes(group.waveform.net_bytes());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a packet")]
         let waits = beam.back.lone_delay(number, &members(beam), packet as u32);
         CarrierWay {
             name: format!("return channel of {}", beam.name),
             delay: beam.back.delay.as_secs_f64() + waits,
             time: packet * 8.0 / rate,
+            least_delay: beam.back.delay.as_secs_f64(),
+            // Packets that share a burst share its headers.
+            least_time: packet * 8.0 / of_bytes(group.waveform.payload),
             // Its terminal alone sends on a carrier.
             flows: scenario.flows.iter().filter(|flow| flow.from == from).count(),
             queue: Some(group.buffer as f64),
+            queues: 1,
         }
     });
     let forward = group_of(to).map(|(beam, number)| {
         let group = &beam.groups[number];
         let symbols = on_forward * 8.0 / efficiency(beam, group);
+        let receivers = scenario.flows.iter().map(|flow| flow.to);
+        let receivers: Vec<_> = receivers.filter(|to| beam.terminals.contains(to)).collect();
         let frame = beam.forward.duration(group.signals[0].acm.choices()[0].1).as_secs_f64();
         CarrierWay {
             name: format!("forward carrier of {}", beam.name),
             delay: beam.forward.delay.as_secs_f64() + frame,
             time: symbols / beam.forward.symbol_rate,
-            flows: scenario.flows.iter().filter(|flow| beam.terminals.contains(&flow.to)).count(),
+            least_delay: beam.forward.delay.as_secs_f64(),
+            least_time: on_forward * 8.0 / best_efficiency(beam, group) / beam.forward.symbol_rate,
+            flows: receivers.len(),
             queue: Some(beam.forward.buffer as f64),
+            queues: receivers.iter().collect::<BTreeSet<_>>().len(),
         }
     });
     back.into_iter().chain(forward).collect()
@@ -250,6 +271,16 @@ pub(crate) fn weak_signals(scenario: &Scenario) -> Vec<(About, String, String)> 
     found
 }
 
+/// Groups with a noise temperature and without rain, with their numbers among those of the beam.
+pub(crate) fn rainless(beam: &Beam) -> impl Iterator<Item = (usize, &BeamGroup)> {
+    let is_dry = |signal: &CellSignal| {
+        let signal = signal.acm.signal();
+        signal.system_temperature.is_some() && signal.fade.deepest().1 <= 0.0
+    };
+    let groups = beam.groups.iter().enumerate();
+    groups.filter(move |(_, group)| group.signals.iter().all(is_dry))
+}
+
 /// Bits of full IP packets in a symbol at the start, in a cell.
 fn efficiency_in(beam: &Beam, signal: &CellSignal) -> f64 {
     let frame = beam.forward.frames[signal.acm.choices()[0].1];
@@ -259,6 +290,12 @@ fn efficiency_in(beam: &Beam, signal: &CellSignal) -> f64 {
 /// The same of a group whose terminals have equal rates: airtime is the inverse of the efficiency.
 fn efficiency(beam: &Beam, group: &BeamGroup) -> f64 {
     1.0 / group.shares().map(|(share, one)| share / efficiency_in(beam, one)).sum::<f64>()
+}
+
+/// The most bits that a symbol carries to a terminal of a group at any time, in any cell.
+fn best_efficiency(beam: &Beam, group: &BeamGroup) -> f64 {
+    let choices = group.signals.iter().flat_map(|signal| signal.acm.choices());
+    choices.map(|(_, choice)| beam.forward.frames[*choice].efficiency()).fold(0.0, f64::max)
 }
 
 /// Shares of the terminals of a beam, and their efficiencies.

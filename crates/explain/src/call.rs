@@ -17,7 +17,7 @@ pub(crate) fn long_delay(flow: &Flow, figures: &Figures) -> Option<String> {
         JitterBuffer::Fixed(depth) => depth.as_millis_f64(),
         JitterBuffer::TwiceJitter(_) => 0.0,
     };
-    let delay_ms = figures.base_rtt_ms / 2.0 + buffer + call.delay().as_millis_f64();
+    let delay_ms = figures.bounds.least_way_ms + buffer + call.delay().as_millis_f64();
     let best = |has_echo| {
         mos(rating(&Conditions {
             delay_ms,
@@ -31,8 +31,7 @@ pub(crate) fn long_delay(flow: &Flow, figures: &Figures) -> Option<String> {
     let (with_echo, without) = (best(true), best(false));
     (with_echo < TARGET).then(|| {
         format!(
-            "speech takes at least {delay_ms:.0}ms from mouth to ear, half the RTT, jitter buffer and \
-             codec: MOS is at most {with_echo:.2} with the default echo and {without:.2} without"
+            "speech takes at least {delay_ms:.0}ms from mouth to ear, path, jitter buffer and codec: MOS is at most {with_echo:.2} with the default echo and {without:.2} without"
         )
     })
 }

@@ -92,7 +92,7 @@ impl RecordingExplanation {
 fn packets(scenario: &Scenario, explanation: &FlowExplanation, flow: &Flow) -> f64 {
     let figures = &explanation.figures;
     let seconds = active(scenario, flow).as_secs_f64();
-    let carried = figures.goodput_bound() * seconds / 8.0;
+    let carried = figures.bounds.goodput_bps() * seconds / 8.0;
     let size = flow.traffic.size().map(|size| size.get() as f64);
     let pages = flow.traffic.loading().map(|loading| {
         let interval = loading.interval.as_secs_f64().max(figures.propagation_rtt_ms / 1e3);

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::beam;
-use super::mechanism::{arq, fec};
-use scenario::model::{Direction, Flow, Hidden, QueueLimit, Scenario, Traffic, Way as Ends};
-use scenario::rates::{framed, usable_rate};
+use super::bounds::{self, Active, Bounds};
+use super::places::{Graph, Packets, Way, full_packet, range_of_delays};
+use scenario::model::{Flow, Scenario, Traffic, Way as Ends};
 use scenario::{Hop, Routes};
 
 /// Figures of a flow before it runs. Times are without any queue, and links as they are at
@@ -62,12 +61,27 @@ pub struct Figures {
     pub mean_rate: bool,
     /// True if the round-trip times include the mean delay of a trace.
     pub mean_delay: bool,
+    /// The smallest and the largest rate of the slowest place in bit/s, if events or modems change
+    /// rates on the way of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_range_bps: Option<[f64; 2]>,
+    /// The shortest and the longest propagation delay there and back in milliseconds, if events
+    /// change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_range_ms: Option<[f64; 2]>,
     /// False for datagrams, which no window bounds and no receiver acknowledges.
     #[serde(skip)]
     pub has_window: bool,
     /// Rates of SCPS-TP's routes whose data meets at the slowest link or router.
     #[serde(skip)]
     pub rated: Option<Rated>,
+    /// Number of queues of `bottleneck_queue_bytes` before the bottleneck: one for each terminal of a
+    /// beam that flows send data to.
+    #[serde(skip)]
+    pub bottleneck_queues: usize,
+    /// What holds in every run.
+    #[serde(skip)]
+    pub bounds: Bounds,
 }
 
 /// Routes of SCPS-TP with a rate whose data meets at a place.
@@ -100,6 +114,8 @@ pub(crate) struct Limit {
     pub place: String,
     /// In bit/s of IP packets.
     pub rate_bps: f64,
+    /// Bytes of IP packets that pass at once after a pause.
+    pub burst_bytes: f64,
 }
 
 /// A load that does not depend on TCP.
@@ -139,23 +155,30 @@ impl Figures {
         let packet = full_packet(scenario, flow, &hidden[0]);
         let ack = scenario.ack_bytes(flow) as f64;
         let counted = f64::from(transport.packets_per_ack());
-        let graph = Graph { scenario, load };
+        let active = Active::of(scenario, flow);
+        let graph = Graph { scenario, load, active };
         let hops = ways.map(|(from, to)| routes.path(from, to, &scenario.links));
-        let data = Packets { bytes: packet as f64, flow, hidden: &hidden[0] };
+        let headers = scenario.packet_bytes(flow) - u64::from(transport.full_payload());
+        let data = Packets {
+            bytes: packet as f64,
+            least: (packet - headers) as f64,
+            flow,
+            hidden: &hidden[0],
+        };
         // What a router forwards the other way for each packet, if both ways lead through it.
         let there = Way::new(graph, (ways[0], &hops[0]), &data, (&hops[1], ack / counted));
         let per_ack = transport.packets_per_ack_at(there.slowest.time);
         let other = (&*hops[0], packet as f64 * per_ack);
-        let acks = Packets { bytes: ack, flow, hidden: &hidden[1] };
+        let acks = Packets { bytes: ack, least: 0.0, flow, hidden: &hidden[1] };
         let back = Way::new(graph, (ways[1], &hops[1]), &acks, other);
         let propagation = there.propagation + back.propagation;
         let rtt = propagation + there.serialisation + back.serialisation;
         let buffers = transport.window(flow.traffic.streams());
         let window_segments = buffers / u64::from(transport.full_payload());
         let connections = flow.traffic.connections();
-        let headers = scenario.packet_bytes(flow) - u64::from(transport.full_payload());
         let payload = (packet - headers) as f64 * 8.0;
         let window = (window_segments as f64) * payload * f64::from(connections);
+        let bounds = bounds::of(graph, routes, (flow, ways), [&data, &acks], [payload, window]);
         Self {
             packet_bytes: packet,
             propagation_rtt_ms: propagation * 1e3,
@@ -184,6 +207,8 @@ impl Figures {
             ack_per: back.per,
             mean_rate: there.slowest.mean_rate,
             mean_delay: there.mean_delay || back.mean_delay,
+            rate_range_bps: there.range(packet as f64),
+            rtt_range_ms: range_of_delays(scenario, &hops, propagation),
             has_window: flow.protocol().entry().has_stream,
             rated: (there.slowest.routes.count > 0).then(|| Rated {
                 place: there.slowest.name.clone(),
@@ -191,14 +216,23 @@ impl Figures {
                 queue_bytes: there.slowest.queue,
                 routes: there.slowest.routes,
             }),
+            bottleneck_queues: there.slowest.queues,
+            bounds,
         }
     }
 
     /// Takes in limits of the data and of the ACKs.
     pub(crate) fn limit(&mut self, [of_data, of_acks]: &[Option<Limit>; 2]) {
-        if let Some(Limit { place, rate_bps }) = of_data
+        if let Some(Limit { rate_bps, burst_bytes, .. }) = of_data {
+            let burst_bps = burst_bytes * 8.0 / self.bounds.seconds;
+            let most = (rate_bps + burst_bps) * self.capacity_bps / self.bottleneck_bps;
+            self.bounds.capacity_bps = self.bounds.capacity_bps.min(most);
+        }
+        if let Some(Limit { place, rate_bps, .. }) = of_data
             && *rate_bps < self.bottleneck_bps
         {
+            self.bounds.bottleneck_bps = f64::INFINITY;
+            self.rate_range_bps = None;
             let share = rate_bps / self.bottleneck_bps;
             place.clone_into(&mut self.bottleneck);
             self.bottleneck_bps = *rate_bps;
@@ -210,7 +244,7 @@ impl Figures {
             self.bdp_segments *= share;
             self.capacity_bps *= share;
         }
-        if let Some(Limit { place, rate_bps }) = of_acks
+        if let Some(Limit { place, rate_bps, .. }) = of_acks
             && *rate_bps < self.return_bottleneck_bps
         {
             let share = rate_bps / self.return_bottleneck_bps;
@@ -220,9 +254,20 @@ impl Figures {
         }
     }
 
-    /// The payload rate that nothing here rules out.
-    pub(crate) fn goodput_bound(&self) -> f64 {
-        self.capacity_bps.min(self.window_limit_bps).min(self.ack_limit_bps)
+    /// Bytes of the bandwidth-delay product with the lowest rate and the shortest delay that events
+    /// set.
+    pub(crate) fn least_bdp_bytes(&self) -> f64 {
+        let rate = self.rate_range_bps.map_or(1.0, |[least, _]| least / self.bottleneck_bps);
+        let delay = self.rtt_range_ms.map_or(1.0, |[least, _]| least / self.propagation_rtt_ms);
+        self.bdp_bytes * rate.min(1.0) * delay
+    }
+
+    /// The shortest round trip of a full packet, and the longest without queues and jitter, in
+    /// milliseconds.
+    pub(crate) fn rtts_ms(&self) -> [f64; 2] {
+        let serialised = self.base_rtt_ms - self.propagation_rtt_ms;
+        let most = self.rtt_range_ms.map_or(self.propagation_rtt_ms, |[_, most]| most);
+        [self.bounds.least_rtt_ms, most + serialised]
     }
 
     /// The payload rate that the application asks for at most.
@@ -236,12 +281,12 @@ pub(crate) struct Load(Vec<[Passing; 2]>);
 
 /// Flows that send their data through one place.
 #[derive(Clone, Copy, Default)]
-struct Passing {
-    flows: usize,
+pub(crate) struct Passing {
+    pub flows: usize,
     /// Sum of the mean rates of applications with a rate of their own, in bit/s.
-    offered: f64,
+    pub offered: f64,
     /// Routes of SCPS-TP with a rate that some of them take.
-    routes: RouteSum,
+    pub routes: RouteSum,
 }
 
 impl Load {
@@ -272,187 +317,7 @@ impl Load {
         Self(load)
     }
 
-    fn on(&self, hop: Hop) -> Passing {
+    pub fn on(&self, hop: Hop) -> Passing {
         self.0[hop.link as usize][usize::from(hop.forward)]
     }
-}
-
-#[derive(Clone, Copy)]
-struct Graph<'a> {
-    scenario: &'a Scenario,
-    load: &'a Load,
-}
-
-/// The way of one kind of packet through the graph.
-struct Way {
-    /// Seconds.
-    propagation: f64,
-    /// Seconds.
-    serialisation: f64,
-    per: f64,
-    slowest: Place,
-    /// Returns true if a link has the mean delay of its trace.
-    mean_delay: bool,
-}
-
-/// A link or a router that takes its time for each packet.
-pub(crate) struct Place {
-    pub name: String,
-    /// Seconds for a packet.
-    pub time: f64,
-    /// Flows that send their data through it.
-    flows: usize,
-    /// Sum of the mean rates of applications with a rate of their own, in bit/s.
-    offered: f64,
-    /// Routes of SCPS-TP with a rate that some of them take.
-    routes: RouteSum,
-    /// Queue before it, in bytes of such packets.
-    pub queue: Option<f64>,
-    /// Returns true if the rate is the mean of a trace.
-    mean_rate: bool,
-}
-
-/// Packets of one kind of a flow.
-struct Packets<'a> {
-    /// Length outside a tunnel.
-    bytes: f64,
-    flow: &'a Flow,
-    /// Where a tunnel hides them.
-    hidden: &'a Hidden,
-}
-
-impl Packets<'_> {
-    /// Their length on a hop.
-    fn on(&self, scenario: &Scenario, hop: Hop) -> f64 {
-        scenario.bytes_on((self.flow, self.hidden), hop, self.bytes)
-    }
-}
-
-/// Length of a full packet of a flow. QUIC finds a size that fits its tunnel.
-fn full_packet(scenario: &Scenario, flow: &Flow, hidden: &Hidden) -> u64 {
-    let packet = scenario.packet_bytes(flow);
-    let tunnel = scenario.tunnel_of(flow).filter(|_| !hidden.is_empty());
-    tunnel.map_or(packet, |tunnel| packet.min(tunnel.mtu.into()))
-}
-
-impl Place {
-    /// Seconds for a packet of each flow: what makes a place the bottleneck.
-    fn round(&self) -> f64 {
-        self.time * self.flows.max(1) as f64
-    }
-}
-
-impl Way {
-    /// The way of packets along `hops`. For each of them, a router that is also
-    /// on the `other` way forwards the bytes of `other` there.
-    fn new(
-        graph: Graph<'_>,
-        (ends, hops): (Ends, &[Hop]),
-        packets: &Packets<'_>,
-        other: (&[Hop], f64),
-    ) -> Self {
-        let links = &graph.scenario.links;
-        let mut places = Vec::new();
-        let mut arrives = 1.0;
-        let (mut propagation, mut mean_delay) = (0.0, false);
-        for (i, hop) in hops.iter().enumerate() {
-            let direction = hop.direction(links);
-            propagation += direction.delay.as_secs_f64();
-            mean_delay |= direction.trace.mean_delay().is_some();
-            #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
-            let bytes = packets.on(graph.scenario, *hop) as u32;
-            arrives *= 1.0 - loss(direction, bytes);
-            // The first node sends; only the nodes between forward.
-            if i > 0 {
-                let node = hop.from(links);
-                let both = other.0.iter().skip(1).any(|hop| hop.from(links) == node);
-                let forwarded = packets.on(graph.scenario, *hop) + if both { other.1 } else { 0.0 };
-                places.extend(router(graph, *hop, forwarded));
-            }
-            places.push(link(graph, *hop, packets));
-        }
-        let serialisation = places.iter().map(|place| place.time).sum();
-        let over = graph.scenario.bytes_over((packets.flow, packets.hidden), packets.bytes);
-        let beams = beam::ways(graph.scenario, ends, over);
-        propagation += beams.iter().map(|beam| beam.delay).sum::<f64>();
-        places.extend(beams.into_iter().map(|beam| Place {
-            name: beam.name,
-            time: beam.time,
-            flows: beam.flows,
-            offered: 0.0,
-            routes: RouteSum::default(),
-            queue: beam.queue,
-            mean_rate: false,
-        }));
-        let nowhere = Place {
-            name: String::new(),
-            time: 0.0,
-            flows: 0,
-            offered: 0.0,
-            routes: RouteSum::default(),
-            queue: None,
-            mean_rate: false,
-        };
-        let slowest = places.into_iter().reduce(|a, b| if b.round() > a.round() { b } else { a });
-        let slowest = slowest.unwrap_or(nowhere);
-        Self { propagation, serialisation, per: 1.0 - arrives, slowest, mean_delay }
-    }
-}
-
-/// Probability that a direction loses a packet of `bytes`, in clear sky, after all repairs.
-fn loss(direction: &Direction, bytes: u32) -> f64 {
-    match (&direction.arq, &direction.fec) {
-        (Some(arq), _) => arq::loss(direction, arq, bytes),
-        (None, Some(code)) => fec::loss(direction, code, bytes),
-        (None, None) => direction.packet_error_rate(bytes),
-    }
-}
-
-/// The link into which the sender of a flow's data puts its packets; `None` within one node.
-pub(crate) fn first_place(
-    scenario: &Scenario,
-    (routes, load): (&Routes, &Load),
-    flow: &Flow,
-) -> Option<Place> {
-    let [(from, to), _] = flow.ways();
-    let hop = routes.path(from, to, &scenario.links).into_iter().next()?;
-    let hidden = scenario.hidden(routes, flow, (from, to));
-    let bytes = full_packet(scenario, flow, &hidden) as f64;
-    Some(link(Graph { scenario, load }, hop, &Packets { bytes, flow, hidden: &hidden }))
-}
-
-fn link(graph: Graph<'_>, hop: Hop, packets: &Packets<'_>) -> Place {
-    let direction = hop.direction(&graph.scenario.links);
-    let packet = packets.bytes;
-    let framed = framed(direction, packets.on(graph.scenario, hop));
-    let passing = graph.load.on(hop);
-    Place {
-        name: hop.name(graph.scenario),
-        time: framed * 8.0 / usable_rate(direction),
-        flows: passing.flows,
-        offered: passing.offered,
-        routes: passing.routes,
-        queue: match direction.queue {
-            QueueLimit::Packets(packets) => Some(f64::from(packets) * packet),
-            QueueLimit::Bytes(bytes) => Some(bytes as f64 * packet / framed),
-            QueueLimit::Unlimited => None,
-        },
-        mean_rate: direction.trace.mean_rate().is_some(),
-    }
-}
-
-/// A router's own limit, before it sends on `hop`.
-fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
-    let node = &graph.scenario.nodes[hop.from(&graph.scenario.links)];
-    let limit = node.forwarding.as_ref()?;
-    let passing = graph.load.on(hop);
-    Some(Place {
-        name: format!("forwarding at {}", node.name),
-        time: forwarded * 8.0 / limit.rate.bits_per_second() as f64,
-        flows: passing.flows,
-        offered: passing.offered,
-        routes: passing.routes,
-        queue: Some(limit.buffer.get() as f64),
-        mean_rate: false,
-    })
 }

@@ -6,7 +6,8 @@ use scenario::Routes;
 use scenario::model::{Flow, Scenario, Traffic};
 use transport::Pacing;
 
-use crate::figures::{Figures, Load, first_place};
+use crate::figures::{Figures, Load};
+use crate::places::first_place;
 use crate::text::{bytes, rate};
 
 /// Share of the memory of a send buffer that is data, with packets of a millisecond.
@@ -19,12 +20,14 @@ const RECEIVE: f64 = 2.0;
 /// Sizes are whole mebibytes.
 const MIB: f64 = 1_048_576.0;
 
-/// A send buffer whose largest size is below what the path holds.
-pub(crate) fn send_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
+/// A send buffer whose largest size is below what the path holds, unless the flows of the bottleneck
+/// reach its rate `together`, in bit/s.
+pub(crate) fn send_buffer(flow: &Flow, figures: &Figures, together: f64) -> Option<String> {
     let tuning = flow.transport.tcp()?.send_tuning?;
     let data = tuning.max.get() as f64 * DATA;
-    let most = data * 8.0 / figures.base_rtt_ms * 1e3;
-    let is_enough = 2.0 / 3.0 * most * figures.bottleneck_flows as f64 >= figures.capacity_bps;
+    let most = data * 8.0 / figures.bounds.least_rtt_ms * 1e3;
+    let with_others = together - figures.window_limit_bps;
+    let is_enough = 2.0 / 3.0 * (most + with_others) >= figures.capacity_bps;
     if is_enough || 2.0 / 3.0 * most >= figures.wanted() {
         return None;
     }
@@ -39,15 +42,15 @@ pub(crate) fn send_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
     ))
 }
 
-/// A receive buffer whose largest window is below what the path holds.
-pub(crate) fn receive_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
+/// A receive buffer whose largest window is below what the path holds, unless the flows of the
+/// bottleneck reach its rate `together`, in bit/s.
+pub(crate) fn receive_buffer(flow: &Flow, figures: &Figures, together: f64) -> Option<String> {
     let config = flow.transport.tcp()?;
     let tuning = config.receive_tuning?;
     let window = config.receive_buffer.get() as f64;
-    let most = window * 8.0 / figures.base_rtt_ms * 1e3;
-    if most * figures.bottleneck_flows as f64 >= 0.95 * figures.capacity_bps
-        || most >= figures.wanted()
-    {
+    let most = window * 8.0 / figures.bounds.least_rtt_ms * 1e3;
+    let with_others = together - figures.window_limit_bps;
+    if most + with_others >= 0.95 * figures.capacity_bps || most >= figures.wanted() {
         return None;
     }
     let wanted = RECEIVE * figures.bdp_bytes * tuning.max.get() as f64 / window;

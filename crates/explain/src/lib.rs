@@ -3,6 +3,7 @@
 
 mod about;
 mod beam;
+mod bounds;
 mod call;
 mod cost;
 mod figures;
@@ -14,17 +15,21 @@ mod middlebox;
 mod mix;
 mod page;
 mod paths;
+mod places;
 mod profiles;
 mod proxy;
+mod random;
 mod scps;
 mod settings;
 mod slow_start;
 mod switch;
 mod text;
 mod timers;
+mod times;
 mod tunnel;
 mod uncontrolled;
 mod warnings;
+mod window;
 
 use serde::Serialize;
 use units::{Rate, Span};
@@ -37,6 +42,7 @@ use figures::Load;
 use mechanism::{MECHANISMS, Mechanism, Side};
 
 pub use self::beam::{BeamExplanation, GroupExplanation};
+pub use self::bounds::Bounds;
 pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
 pub use middlebox::MiddleboxExplanation;

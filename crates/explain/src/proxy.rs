@@ -14,7 +14,8 @@ use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
 use super::{FlowExplanation, NodeExplanation};
 use scenario::model::{
-    Flow, FlowSettings, Gateway, GatewayEnd, Node, Preset, Proxy, Scenario, SideName, Transport,
+    BucketSettings, Flow, FlowSettings, Gateway, GatewayEnd, Node, Preset, Proxy, Scenario,
+    SideName, Transport,
 };
 use scenario::{Routes, Written};
 
@@ -146,23 +147,30 @@ pub(crate) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
 
 /// The rate in bit/s that connections on a side of node number `node` share, and what it is called.
 fn shared_rate(scenario: &Scenario, node: usize, side: SideName) -> Option<Limit> {
-    let rate = scenario.nodes[node].proxy.as_ref()?.shared_rates[side.index()]?.rate;
+    let BucketSettings { rate, burst, .. } =
+        scenario.nodes[node].proxy.as_ref()?.shared_rates[side.index()]?;
     let place = format!("{} ({} rate)", scenario.nodes[node].name, side.key());
-    Some(Limit { place, rate_bps: rate.bits_per_second() as f64 })
+    let rate_bps = rate.bits_per_second() as f64;
+    Some(Limit { place, rate_bps, burst_bytes: burst.get() as f64 })
 }
 
 /// The rate in bit/s at which a gateway paces the data of a flow, and what it is called.
 fn pacing(scenario: &Scenario, gateway: &Gateway, connections: u32) -> Option<Limit> {
     let GatewayEnd { side, pacing, .. } = &gateway.ends[1];
     let place = format!("{} ({} pacing)", scenario.nodes[gateway.node].name, side.key());
-    let rate_bps = (*pacing)?.rate.bits_per_second() as f64 * f64::from(connections);
-    Some(Limit { place, rate_bps })
+    let BucketSettings { rate, burst, .. } = (*pacing)?;
+    let connections = f64::from(connections);
+    let rate_bps = rate.bits_per_second() as f64 * connections;
+    Some(Limit { place, rate_bps, burst_bytes: burst.get() as f64 * connections })
 }
 
 /// The figures of a flow whose legs are known: the tightest window is that of a leg, and rates that
 /// connections share limit the whole flow.
 pub(crate) fn whole(mut figures: Figures, legs: &[Leg]) -> Figures {
     legs.iter().for_each(|leg| figures.limit(&leg.limits));
+    if !legs.is_empty() {
+        figures.bounds = figures.bounds.of_legs(legs.iter().map(|leg| leg.figures.bounds));
+    }
     let windows = legs.iter().map(|leg| &leg.figures);
     let tightest = windows.min_by(|a, b| a.window_limit_bps.total_cmp(&b.window_limit_bps));
     let Some(tightest) = tightest else { return figures };

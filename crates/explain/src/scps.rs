@@ -15,8 +15,12 @@ pub(crate) fn limits(scenario: &Scenario, routes: &Routes, flow: &Flow) -> [Opti
     flow.ways().map(|(from, to)| {
         flow.transport.scps()?;
         let number = scenario.route_rate(routes, from, to)?;
-        let rate_bps = scenario.route_rates[number].bucket.rate.bits_per_second() as f64;
-        Some(Limit { place: format!("{} (scps.rate)", scenario.nodes[from].name), rate_bps })
+        let bucket = scenario.route_rates[number].bucket;
+        Some(Limit {
+            place: format!("{} (scps.rate)", scenario.nodes[from].name),
+            rate_bps: bucket.rate.bits_per_second() as f64,
+            burst_bytes: bucket.burst.get() as f64,
+        })
     })
 }
 
@@ -113,10 +117,10 @@ pub(crate) fn missing_data(flow: &Flow) -> Option<String> {
 pub(crate) fn late_retransmissions(flow: &Flow, figures: &Figures) -> Option<String> {
     let best_effort = flow.transport.scps()?.best_effort?;
     let timeout = best_effort.receive_timeout.as_millis_f64();
-    (best_effort.retransmissions > 0 && timeout < figures.base_rtt_ms).then(|| {
+    (best_effort.retransmissions > 0 && timeout < figures.bounds.least_rtt_ms).then(|| {
         format!(
             "a receive_timeout of {} is shorter than the RTT of {:.1}ms: retransmissions arrive too late",
-            best_effort.receive_timeout, figures.base_rtt_ms
+            best_effort.receive_timeout, figures.bounds.least_rtt_ms
         )
     })
 }

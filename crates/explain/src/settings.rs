@@ -271,6 +271,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.quic.ack_delay" => word("25ms, of the receiver"),
         "stop" => word("never"),
         "traffic.web.pages" => word("until the run ends"),
+        "traffic.web.interval" => word("30s, if there are several pages"),
         "traffic.call.bitrate" | "traffic.call.ie" | "traffic.call.bpl" => of_codec(name, flow),
         "traffic.call.duration" | "traffic.messages.count" => word("until the flow stops"),
         "traffic.messages.deadline" => word("none"),

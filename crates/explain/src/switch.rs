@@ -8,6 +8,7 @@ use scenario::{Hop, Routes, switch_moves};
 use serde::Serialize;
 use units::Time;
 
+use super::bounds;
 use super::text::{milliseconds, rate};
 
 /// Moves that a terminal shows.
@@ -86,7 +87,8 @@ fn path_of(
     };
     let delay = |hop: &Hop| hop.direction(links).delay.as_millis_f64();
     let least = |hops: &[Hop]| {
-        let rates = hops.iter().map(|hop| hop.direction(links).rate.bits_per_second());
+        // Events may raise the rate of a link.
+        let rates = hops.iter().map(|hop| bounds::peak(hop.direction(links)) as u64);
         rates.min().unwrap_or_default()
     };
     SwitchPathExplanation {

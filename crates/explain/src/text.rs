@@ -421,13 +421,16 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         n => format!(", shared by {n} flows"),
     };
     let answer = if figures.has_window { "ACK" } else { "answer" };
+    let is_steady = figures.rate_range_bps.is_none() && figures.rtt_range_ms.is_none();
+    let changes = if is_steady { "" } else { " at the start" };
     let mut rows = vec![
         (
             "round trip",
             format!(
-                "{} propagation{}, {} with a full packet of {}B and its {answer}",
+                "{} propagation{}{}, {} with a full packet of {}B and its {answer}",
                 milliseconds(figures.propagation_rtt_ms),
                 if figures.mean_delay { " (mean of the trace)" } else { "" },
+                at_the_start(figures.rtt_range_ms, milliseconds),
                 milliseconds(figures.base_rtt_ms),
                 figures.packet_bytes
             ),
@@ -435,10 +438,11 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         (
             "bottleneck",
             format!(
-                "{}: {} of IP packets{}, {} of payload, {} per segment{shared}",
+                "{}: {} of IP packets{}{}, {} of payload, {} per segment{shared}",
                 figures.bottleneck,
                 rate(figures.bottleneck_bps),
                 if figures.mean_rate { " (mean of the trace)" } else { "" },
+                at_the_start(figures.rate_range_bps, rate),
                 rate(figures.capacity_bps),
                 milliseconds(figures.segment_time_ms)
             ),
@@ -452,7 +456,10 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
                 rate(figures.ack_limit_bps)
             ),
         ),
-        ("BDP", format!("{} = {:.1} segments", bytes(figures.bdp_bytes), figures.bdp_segments)),
+        (
+            "BDP",
+            format!("{} = {:.1} segments{changes}", bytes(figures.bdp_bytes), figures.bdp_segments),
+        ),
         (
             "window",
             match figures.has_window {
@@ -485,6 +492,13 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         ));
     }
     rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
+}
+
+/// The range of a value that events change, after the value at the start.
+fn at_the_start(range: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> String {
+    range.map_or_else(String::new, |[least, most]| {
+        format!(" at the start ({} to {} in the run)", text(least), text(most))
+    })
 }
 
 /// A probability in three digits.

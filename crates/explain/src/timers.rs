@@ -16,7 +16,7 @@ pub(crate) fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {
 pub(crate) fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
     let config = flow.transport.tcp()?;
     let rto = &config.rto;
-    let rtt = figures.base_rtt_ms;
+    let rtt = figures.bounds.least_rtt_ms;
     if rto.max.as_millis_f64() < rtt {
         Some(format!(
             "rto.max of {} is below the RTT of {rtt:.0}ms: every segment times out",
@@ -72,7 +72,8 @@ pub(crate) fn early_vegas(flow: &Flow, figures: &Figures) -> Option<String> {
         flow.controller.entry().name == "vegas" && flow.controller.variant() == ORIGINAL;
     let segments = figures.bdp_segments / figures.bottleneck_flows.max(1) as f64;
     let seconds = segments * figures.base_rtt_ms / 1e3;
-    (is_of_ns2 && seconds >= SLOW_S).then(|| {
+    let is_steady = figures.rate_range_bps.is_none() && figures.rtt_range_ms.is_none();
+    (is_of_ns2 && seconds >= SLOW_S && is_steady).then(|| {
         format!(
             "vegas leaves slow start at the queue of its own bursts, and then grows by one segment per RTT: it \
              needs more than {seconds:.0}s to fill {segments:.0} segments. variant = \"linux\" and new-vegas \
@@ -87,11 +88,11 @@ pub(crate) fn endless_probe_rtt(flow: &Flow, figures: &Figures) -> Option<String
     let (_, value) =
         flow.controller.values().iter().find(|(p, _)| p.name == "probe_rtt_interval")?;
     let Value::Number(seconds) = value else { return None };
-    (seconds * 1e3 <= figures.base_rtt_ms).then(|| {
+    let rtt_ms = figures.bounds.least_rtt_ms;
+    (seconds * 1e3 <= rtt_ms).then(|| {
         format!(
-            "probe_rtt_interval of {seconds}s is not above the RTT of {:.0}ms: {} measures the minimum RTT \
+            "probe_rtt_interval of {seconds}s is not above the RTT of {rtt_ms:.0}ms: {} measures the minimum RTT \
              without end, and its window stays small",
-            figures.base_rtt_ms,
             flow.controller.entry().name
         )
     })

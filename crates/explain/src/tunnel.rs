@@ -1,10 +1,11 @@
 //! Tunnels: bytes around packets, the set-up, and which mechanisms see one flow.
 
 use serde::Serialize;
+use units::Span;
 
 use super::text::{milliseconds, rate as rate_text};
 use super::warnings::WarningKind as Kind;
-use scenario::model::{Aqm, Beam, Flow, Link, Node, Scenario, Tunnel};
+use scenario::model::{Aqm, Beam, Direction, Flow, Link, Node, Scenario, Tunnel};
 use scenario::{Hop, Routes};
 
 /// The tunnel of a flow.
@@ -54,7 +55,9 @@ pub(crate) fn explain(
     let trips = if established { 0 } else { round_trips };
     let length = u16::try_from(packet).unwrap_or(u16::MAX);
     let name = |node: usize| scenario.nodes[node].name.clone();
-    let trip_ms = round_trip_ms(scenario, routes, tunnel);
+    let trip_ms = round_trip_ms(scenario, routes, tunnel, |link| link.delay);
+    // Events may shorten it.
+    let least_ms = round_trip_ms(scenario, routes, tunnel, Direction::least_delay);
     let outer = tunnel.outer.as_ref();
     let window = outer.and_then(|outer| outer.max_window).filter(|_| trip_ms > 0.0);
     Some(TunnelExplanation {
@@ -68,19 +71,26 @@ pub(crate) fn explain(
         round_trips,
         set_up_ms: trips as f64 * trip_ms,
         controller: outer.map(|outer| outer.controller.entry().name),
-        window_bps: window.map(|bytes| 8e3 * bytes.get() as f64 / trip_ms),
+        window_bps: window
+            .map(|bytes| 8e3 * bytes.get() as f64 / least_ms)
+            .filter(|rate| rate.is_finite()),
         capsules: outer.is_some_and(|outer| outer.capsules),
         hidden_from: hidden_from(scenario, routes, flow),
     })
 }
 
-/// Propagation delay between the ends and back.
-fn round_trip_ms(scenario: &Scenario, routes: &Routes, tunnel: &Tunnel) -> f64 {
+/// Propagation delay between the ends and back, where links have this `delay`.
+fn round_trip_ms(
+    scenario: &Scenario,
+    routes: &Routes,
+    tunnel: &Tunnel,
+    delay: impl Fn(&Direction) -> Span,
+) -> f64 {
     let [first, second] = tunnel.ends;
     let ways = [(first, second), (second, first)];
     let beams: f64 = ways.iter().map(|way| scenario.beam_delay(*way).as_millis_f64()).sum();
     let hops = ways.iter().flat_map(|(from, to)| routes.path(*from, *to, &scenario.links));
-    let links: f64 = hops.map(|hop| hop.direction(&scenario.links).delay.as_millis_f64()).sum();
+    let links: f64 = hops.map(|hop| delay(hop.direction(&scenario.links)).as_millis_f64()).sum();
     beams + links
 }
 

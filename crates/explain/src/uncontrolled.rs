@@ -24,7 +24,8 @@ pub(crate) fn above_bottleneck(flow: &Flow, figures: &Figures) -> Option<String>
 
 fn rate_above(protocol: &str, wanted: Rate, figures: &Figures) -> Option<String> {
     let wanted = wanted.bits_per_second() as f64;
-    (wanted > figures.bottleneck_bps).then(|| {
+    // Events may raise the rate of the bottleneck.
+    (wanted > figures.bottleneck_bps.max(figures.bounds.most_bps)).then(|| {
         let memory = memory(wanted / 8.0 / figures.packet_bytes as f64);
         format!(
             "{protocol}.rate of {} is above the rate of {}, {}: no congestion control limits it, and its queue overflows{memory}",

@@ -22,17 +22,19 @@ use super::mechanism::feedback;
 use super::mechanism::{MECHANISMS, Side};
 use super::middlebox;
 use super::proxy;
+use super::random;
 use super::scps;
 use super::slow_start;
 use super::switch;
-use super::text::{bytes, rate};
+use super::text::{bytes, milliseconds, rate};
 use super::timers;
+use super::times;
 use super::tunnel;
 use super::uncontrolled;
+use super::window;
 use scenario::Routes;
-use scenario::UNSCALED_WINDOW;
 use scenario::Written;
-use scenario::model::{Channel, Flow, Scenario, Transport};
+use scenario::model::{Flow, Scenario};
 
 /// Something that will run, but probably not as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -98,6 +100,7 @@ kinds! {
     NoPathHints: "controller",
     EnlargedWindow: "transport.receive_buffer",
     JumpAboveWindow: "transport.careful_resume",
+    ResumeWithoutEffect: "transport.careful_resume",
     RateAboveBottleneck: "",
     BucketAboveQueue: "transport.scps.rate",
     CauseHidesCongestion: "transport.scps.cause",
@@ -109,9 +112,11 @@ kinds! {
     ResponseBelowRtt: "",
     StartAfterEnd: "start",
     StopAfterEnd: "stop",
+    StopWithoutEffect: "stop",
     CannotComplete: "traffic",
     LongDelayOfCall: "traffic",
     HeavyLoss: "",
+    NothingPasses: "",
     UselessEcc: "channel",
     NoiseWithoutRain: "channel",
     NoLock: "channel",
@@ -178,14 +183,16 @@ pub(crate) fn warnings(
         let figures = &explanation.figures;
         let legs = proxy::legs(scenario, routes, load, flow);
         if legs.is_empty() {
-            let found = of_connection(flow, figures, &explanation.paths).into_iter();
+            let together = window::together(scenario, flows, (entry, figures));
+            let found = of_connection(flow, figures, &explanation.paths, together).into_iter();
             warnings
                 .extend(found.map(|(kind, text)| warning(kind, about, &explanation.name, text)));
         }
         for leg in &legs {
             let [from, to] = [leg.flow.from, leg.flow.to].map(|node| &scenario.nodes[node].name);
             let subject = format!("{}, leg {from} -> {to}", explanation.name);
-            let found = of_connection(&leg.flow, &leg.figures, &[]).into_iter();
+            let together = window::together(scenario, flows, (entry, &leg.figures));
+            let found = of_connection(&leg.flow, &leg.figures, &[], together).into_iter();
             warnings.extend(found.map(|(kind, text)| warning(kind, about, &subject, text)));
         }
         let found = [
@@ -194,6 +201,9 @@ pub(crate) fn warnings(
             (Kind::StartAfterEnd, start(scenario, flow)),
             (Kind::StopAfterEnd, stop(scenario, flow)),
             (Kind::CannotComplete, duration(scenario, flow, figures)),
+            (Kind::CannotComplete, times::cut_short(scenario, flow)),
+            (Kind::NothingPasses, silent(figures)),
+            (Kind::StopWithoutEffect, times::idle_stop(scenario, flow)),
             (Kind::HeavyLoss, lossy(figures)),
             (Kind::PathHintsWithoutEffect, hints::without_effect(scenario, routes, flow)),
             (Kind::NoPathHints, hints::missing(flow)),
@@ -264,27 +274,41 @@ fn of_run(
             .into_iter()
             .map(|(about, name, text)| (Kind::GroupWithoutModcod, about, name, text)),
     );
+    for (number, beam) in scenario.beams.iter().enumerate() {
+        let text = "system_temperature has no effect without an attenuation or rain";
+        let dry = beam::rainless(beam).map(|(group, one)| {
+            let about = About::Group(number, group);
+            (Kind::NoiseWithoutRain, about, format!("group {}", one.name), text.to_owned())
+        });
+        found.extend(dry);
+    }
     let phase = phase_without_events(scenario, written);
     found.extend(phase.map(|text| key(Kind::PhaseWithoutEvents, "phase", "", text)));
     found
 }
 
 /// The warnings about one connection: that of a flow, or of one of its legs.
+///
+/// The flows of its bottleneck reach `together` bit/s of payload.
 fn of_connection(
     flow: &Flow,
     figures: &Figures,
     paths: &[PathExplanation],
+    together: f64,
 ) -> Vec<(WarningKind, String)> {
-    let longest = paths.iter().map(|path| path.base_rtt_ms).fold(figures.base_rtt_ms, f64::max);
+    // Events may have shortened the round trip when it counts.
+    let least = figures.bounds.least_rtt_ms;
+    let longest = paths.iter().map(|path| path.base_rtt_ms).fold(least, f64::max);
     use WarningKind as Kind;
     let found = [
-        (Kind::WindowBelowBdp, window(flow, figures)),
+        (Kind::WindowBelowBdp, window::small_window(flow, figures, together)),
         (Kind::SlowReader, reader(flow, figures)),
-        (Kind::SmallQueue, queue(figures)),
+        (Kind::SmallQueue, window::small_queue(figures)),
         (Kind::EndlessProbeRtt, timers::endless_probe_rtt(flow, figures)),
         (Kind::EarlyVegas, timers::early_vegas(flow, figures)),
         (Kind::AcksFillReturn, acks(flow, figures)),
         (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+        (Kind::ResumeWithoutEffect, other_path(flow, figures)),
         (Kind::RateAboveBottleneck, uncontrolled::above_bottleneck(flow, figures)),
         (Kind::ResponseBelowRtt, timers::response_below_rtt(flow, longest)),
         (Kind::LongDelayOfCall, call::long_delay(flow, figures)),
@@ -292,8 +316,8 @@ fn of_connection(
     let of_tcp = match flow.transport.is_tcp() {
         true => vec![
             (Kind::HostAtOneEnd, hosts::at_one_end(flow)),
-            (Kind::SendBufferBelowBdp, hosts::send_buffer(flow, figures)),
-            (Kind::ReceiveBufferBelowBdp, hosts::receive_buffer(flow, figures)),
+            (Kind::SendBufferBelowBdp, hosts::send_buffer(flow, figures, together)),
+            (Kind::ReceiveBufferBelowBdp, hosts::receive_buffer(flow, figures, together)),
             (Kind::LongDelayedAck, delayed_ack(flow)),
             (Kind::AbcLimitWithoutEffect, slow_start::limit_without_effect(flow)),
             (Kind::RtoBelowDelayedAck, timers::rto_below_delayed_ack(flow)),
@@ -315,20 +339,8 @@ fn of_connection(
 /// Phase effects: Floyd and Jacobson, "On traffic phase effects in packet-switched gateways"
 /// (1992).
 fn nothing_random(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Option<String> {
-    let mut sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
-    let is_calm = sides.all(|side| {
-        let trace = &side.trace;
-        side.channel == Channel::Perfect
-            && side.jitter.is_none()
-            && trace.phase == Span::ZERO
-            && !trace.timeline.has_loss()
-    });
-    let bursts = flows
-        .iter()
-        .any(|(_, flow)| flow.traffic.writes().is_some_and(|writes| writes.pattern.is_some()));
     let (shared, _) = flows.iter().find(|(found, _)| found.figures.bottleneck_flows > 1)?;
-    let is_fixed = scenario.phase == Span::ZERO;
-    (is_calm && !bursts && is_fixed).then(|| {
+    random::is_fixed(scenario).then(|| {
         format!(
             "nothing is random: every seed gives the same, and flows that share {} may fall into step \
              (phase effects); `jitter` on access links breaks it",
@@ -347,68 +359,12 @@ fn phase_without_events(scenario: &Scenario, written: &Written) -> Option<String
     })
 }
 
-/// Flows that share the bottleneck fill it together; a few per cent are not worth a word.
-fn window(flow: &Flow, figures: &Figures) -> Option<String> {
-    let limit = figures.window_limit_bps * figures.bottleneck_flows as f64;
-    if limit >= 0.95 * figures.capacity_bps || figures.window_limit_bps >= figures.wanted() {
-        return None;
-    }
-    if let Some(config) = flow.transport.tcp() {
-        let by_sender = config.send_buffer.get() < config.receive_buffer.get();
-        let is_tuned =
-            if by_sender { config.send_tuning.is_some() } else { config.receive_tuning.is_some() };
-        // They have warnings of their own.
-        if is_tuned {
-            return None;
-        }
-    }
-    let streams = match flow.traffic.streams() {
-        1 => String::new(),
-        many => format!("{many} x "),
-    };
-    let cure = match &flow.transport {
-        Transport::Quic(_) => format!(
-            "; it is the smallest of {streams}stream_receive_window, receive_window and send_window"
-        ),
-        Transport::Tcp(config)
-            if !config.window_scaling && figures.window_bytes <= UNSCALED_WINDOW =>
-        {
-            "; a larger one needs window_scaling".to_owned()
-        }
-        _ => String::new(),
-    };
-    Some(format!(
-        "the window of {} ({} segments) is below the BDP of {} ({:.1} segments): at most {} of {}{cure}",
-        bytes(figures.window_bytes as f64),
-        figures.window_segments,
-        bytes(figures.bdp_bytes),
-        figures.bdp_segments,
-        rate(limit),
-        rate(figures.capacity_bps),
-    ))
-}
-
 fn reader(flow: &Flow, figures: &Figures) -> Option<String> {
     let reader = flow.reader_rate?;
-    let delivered = figures.goodput_bound().min(figures.wanted());
+    let carried = figures.capacity_bps.min(figures.window_limit_bps).min(figures.ack_limit_bps);
+    let delivered = carried.min(figures.wanted());
     let slow = (reader.bits_per_second() as f64) < delivered;
     slow.then(|| format!("the application reads at {reader}, slower than the network delivers"))
-}
-
-/// A queue matters only where the window can fill it.
-fn queue(figures: &Figures) -> Option<String> {
-    let queue = figures.bottleneck_queue_bytes?;
-    let senders = f64::from(figures.connections) * figures.bottleneck_flows as f64;
-    let window = figures.window_segments as f64 * senders;
-    let overflows = window * figures.packet_bytes as f64 > figures.bdp_bytes + queue;
-    (overflows && queue < figures.bdp_bytes / 4.0).then(|| {
-        format!(
-            "the queue before {} holds {}, {:.0} % of the BDP: a halved window leaves the link idle",
-            figures.bottleneck,
-            bytes(queue),
-            100.0 * queue / figures.bdp_bytes
-        )
-    })
 }
 
 fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
@@ -419,7 +375,9 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
     if !transport.receiver_sends_acks() {
         return None;
     }
-    let possible = figures.capacity_bps.min(figures.window_limit_bps);
+    // Terminals of a beam share a carrier, and each acknowledges its own data on its own channel.
+    let share = figures.capacity_bps / figures.bottleneck_queues.max(1) as f64;
+    let possible = share.min(figures.window_limit_bps);
     let wanted = 0.999 * possible.min(figures.wanted());
     (figures.ack_limit_bps < wanted).then(|| {
         let counted = transport.packets_per_ack();
@@ -430,7 +388,8 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
             (_, n) => format!("{n} segments of {}", bytes(f64::from(transport.mss()))),
         };
         format!(
-            "an ACK for every {often} fills {} at {}: at most {}",
+            "an ACK for every {often} fills {} ({}) from {} of payload on: above it ACKs wait, and are lost where \
+             their queue is full",
             figures.return_bottleneck,
             rate(figures.return_bottleneck_bps),
             rate(figures.ack_limit_bps),
@@ -441,11 +400,12 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
 /// Data that is written and never sent stays in the application.
 fn overload(figures: &Figures) -> Option<String> {
     let offered = figures.offered?;
-    let (who, mean, bound) = if offered.mean_bps > figures.goodput_bound() {
-        ("the application writes".to_owned(), offered.mean_bps, figures.goodput_bound())
-    } else if offered.bottleneck_bps > figures.capacity_bps {
+    let bounds = &figures.bounds;
+    let (who, mean, bound) = if offered.mean_bps > bounds.goodput_bps() {
+        ("the application writes".to_owned(), offered.mean_bps, bounds.goodput_bps())
+    } else if offered.bottleneck_bps > bounds.bottleneck_bps {
         let who = format!("the applications that share {} write", figures.bottleneck);
-        (who, offered.bottleneck_bps, figures.capacity_bps)
+        (who, offered.bottleneck_bps, bounds.bottleneck_bps)
     } else {
         return None;
     };
@@ -465,6 +425,24 @@ fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
             "careful_resume jumps to {}, more than the window of {}",
             bytes(jump as f64),
             bytes(figures.window_bytes as f64)
+        )
+    })
+}
+
+/// A saved round trip that is not that of the path: the sender does not jump (RFC 9959).
+fn other_path(flow: &Flow, figures: &Figures) -> Option<String> {
+    let saved = flow.transport.plan().careful_resume()?;
+    let [least, most] = figures.rtts_ms();
+    let [shortest, longest] = saved.rtts().map(Span::as_millis_f64);
+    (most <= shortest || least > longest).then(|| {
+        format!(
+            "careful_resume has no effect without a queue: with a saved_rtt of {} it jumps if the RTT is above \
+             {shortest:.1}ms and at most {longest:.1}ms, and that of the path is {}",
+            saved.saved_rtt,
+            match least == most {
+                true => milliseconds(least),
+                false => format!("{} to {}", milliseconds(least), milliseconds(most)),
+            }
         )
     })
 }
@@ -498,12 +476,26 @@ fn stop(scenario: &Scenario, flow: &Flow) -> Option<String> {
     Some(format!("stops at {stop}, after the end of the run ({})", scenario.duration))
 }
 
+/// More data than links and windows let pass. Data may be missing at the end of best effort,
+/// datagrams have no end, and a session that ends completes.
 fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
-    let least = flow.traffic.size()?.get() as f64 * 8.0 / figures.goodput_bound();
-    let end = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
-    let time = end.saturating_sub(flow.start);
-    (least > time.as_secs_f64() && time > Span::ZERO)
-        .then(|| format!("cannot complete: its data takes at least {least:.0}s, and it has {time}"))
+    let size = flow.traffic.size()?.get() as f64;
+    let most = figures.bounds.bytes();
+    let end = flow.stop.unwrap_or(scenario.duration);
+    let time = end.min(scenario.duration).saturating_sub(flow.start);
+    let is_whole = !flow.is_best_effort() && flow.sessions.is_none();
+    let counts = figures.has_window && is_whole && time > Span::ZERO;
+    (most < size && counts).then(|| {
+        let (most, size) = (bytes(most), bytes(size));
+        format!("cannot complete: at most {most} of {size} pass in the {time} that it has")
+    })
+}
+
+/// An outage for as long as the flow lasts. A transfer with a size has a warning of its own.
+fn silent(figures: &Figures) -> Option<String> {
+    (figures.bounds.capacity_bps <= 0.0 && figures.bounds.seconds > 0.0).then(|| {
+        "no packet of its data passes: a link on its way has an outage as long as the flow lasts".into()
+    })
 }
 
 fn lossy(figures: &Figures) -> Option<String> {

@@ -55,6 +55,9 @@ pub struct Trace {
     pub notes: Vec<String>,
     /// Gaps of its files in which rows are likely to be missing, each as a sentence.
     pub gaps: Vec<String>,
+    /// Share of its length in outages, from 0 to 1, if its files have outages and no rates. Zero if
+    /// they have rates: the mean rate has the outages in it.
+    pub silent_share: f64,
 }
 
 /// Changes that means look at, or twice the length of the trace: some milliseconds.
@@ -86,6 +89,13 @@ impl Trace {
             #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "bounded")]
             Rate::from_bits_per_second(means.rate.round().max(1.0) as u64)
         })
+    }
+
+    /// Share of its length in outages, from 0 to 1.
+    pub fn silence(&self) -> f64 {
+        const RATE: u64 = 1_000_000_000;
+        let means = self.means(Rate::from_bits_per_second(RATE), Span::ZERO);
+        (1.0 - means.rate / RATE as f64).clamp(0.0, 1.0)
     }
 
     /// Its mean delay; `None` if it sets no delay.

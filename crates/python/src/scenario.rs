@@ -210,7 +210,7 @@ impl Scenario {
             Hop {
                 link: hop.link,
                 direction: if hop.forward { "forward" } else { "backward" },
-                rate_bps: direction.rate.bits_per_second(),
+                rate_bps: direction.mean_of(direction.rate).bits_per_second(),
                 delay_s: direction.delay.as_secs_f64(),
             }
         };

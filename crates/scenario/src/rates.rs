@@ -1,10 +1,17 @@
 //! Rates of packets on a direction of a link.
 
+use units::Rate;
+
 use crate::model::Direction;
 
 /// Bits per second that a lasting load has on a direction, `overhead` included.
 pub fn usable_rate(direction: &Direction) -> f64 {
-    let rate = direction.rate.bits_per_second() as f64;
+    usable_rate_at(direction, direction.rate)
+}
+
+/// The same while the line has another `rate`.
+pub fn usable_rate_at(direction: &Direction, rate: Rate) -> f64 {
+    let rate = direction.mean_of(rate).bits_per_second() as f64;
     let line = direction.demand.map_or(rate, |demand| rate * demand.share());
     let buckets = [direction.shaper, direction.policer].into_iter().flatten();
     buckets.map(|bucket| bucket.rate.bits_per_second() as f64).fold(line, f64::min)

@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use explain::{WarningKind, explain};
+use explain::{Explanation, WarningKind, explain};
 use recording::{OutputFolder, Recording, load};
+use scenario::model::Traffic;
 use scenario::{Loaded, Scenario};
 use simulator::{Observed, Options, Progress, SeedUse};
 use units::Span;
@@ -65,6 +66,9 @@ fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, F
     broken(scenario, &recording)
         .map_or(Ok(()), |detail| Err(Finding { check: "invariant", detail }))?;
 
+    bounded(loaded, &explanation, &recording, fault)?;
+    fixed(&explanation, &seeds, seed)?;
+
     let slow = changed(scenario, fault == Some(Fault::OracleSeesLongerDelay));
     let mut slow = simulator::run_on_reference(&slow, seed, Options::default());
     fault.inspect(|fault| fault.spoil(&mut slow));
@@ -101,6 +105,43 @@ fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, F
     }
     saved(loaded, &recording, fault)?;
     Ok(Examined::Whole)
+}
+
+/// Nothing of what the explanation rules out has happened: more data than the bounds of a flow, or
+/// a transfer that cannot complete and does.
+fn bounded(
+    loaded: &Loaded,
+    explanation: &Explanation,
+    recording: &Recording,
+    fault: Option<Fault>,
+) -> Result<(), Finding> {
+    const CHECK: &str = "bound";
+    let flows = loaded.scenario.flows.iter().zip(&recording.flows).enumerate();
+    // The first flow of each entry is the one that is explained.
+    let mut entries: Vec<_> = loaded.written.entries.iter().enumerate().collect();
+    entries.dedup_by_key(|(_, entry)| **entry);
+    let firsts = flows.filter(|(number, _)| entries.iter().any(|(first, _)| first == number));
+    for ((_, (flow, found)), explained) in firsts.zip(&explanation.flows) {
+        let share = if fault == Some(Fault::BoundTooLow) { 1e-3 } else { 1.0 };
+        let most = share * explained.figures.bounds.bytes();
+        // A speed test sends the other way, too.
+        let counts = explained.figures.has_window && !matches!(flow.traffic, Traffic::Speedtest(_));
+        let holds = !counts || found.bytes as f64 <= most;
+        require(CHECK, holds, || format!("{}: {} of at most {most}", flow.name, found.bytes))?;
+        let cannot = explanation.warnings.iter().any(|warning| {
+            warning.kind == WarningKind::CannotComplete && warning.subject == explained.name
+        });
+        require(CHECK, !(cannot && found.completed), || format!("{} completes", flow.name))?;
+    }
+    Ok(())
+}
+
+/// A scenario that is said to have nothing random gives the same with other seeds.
+fn fixed(explanation: &Explanation, seeds: &SeedUse, seed: u64) -> Result<(), Finding> {
+    let mut warnings = explanation.warnings.iter();
+    let is_fixed = warnings.any(|warning| warning.kind == WarningKind::NothingRandom);
+    let holds = !is_fixed || seeds.gives_same_run(seed.wrapping_add(1));
+    require("nothing random", holds, || "the run draws from its seed".into())
 }
 
 /// Runs it; `None` if it takes more events than the first report of progress.

@@ -19,13 +19,14 @@ pub enum Fault {
     SecondRunDiffers,
     SeedUseMissed,
     ObserverDisturbs,
+    BoundTooLow,
     SavedWithoutLastRow,
     SavedWithFewerDigits,
 }
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::GoodputAboveThroughput,
         Self::UtilisationAboveOne,
         Self::SrttBelowMinimum,
@@ -39,6 +40,7 @@ impl Fault {
         Self::SecondRunDiffers,
         Self::SeedUseMissed,
         Self::ObserverDisturbs,
+        Self::BoundTooLow,
         Self::SavedWithoutLastRow,
         Self::SavedWithFewerDigits,
     ];
@@ -72,6 +74,7 @@ impl Fault {
             | Self::SecondRunDiffers
             | Self::SeedUseMissed
             | Self::ObserverDisturbs
+            | Self::BoundTooLow
             | Self::SavedWithoutLastRow
             | Self::SavedWithFewerDigits => {}
         }

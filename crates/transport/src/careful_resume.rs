@@ -55,6 +55,13 @@ impl SavedPath {
         self.max_jump.get().min(self.saved_cwnd.get() / 2)
     }
 
+    /// The path is taken as the saved one if its RTT is above the first of these and at most the
+    /// second.
+    pub fn rtts(&self) -> [Span; 2] {
+        let shortest = Span::from_nanos(self.saved_rtt.as_nanos() / SHORTEST_RTT);
+        [shortest, self.saved_rtt * LONGEST_RTT]
+    }
+
     #[cfg(feature = "schema")]
     fn no_limit() -> SizeLimit {
         SizeLimit::UNLIMITED
@@ -176,8 +183,8 @@ impl CarefulResume {
             return;
         };
         let jump = self.saved.jump();
-        let same_path = min_rtt * SHORTEST_RTT > self.saved.saved_rtt
-            && rtt <= self.saved.saved_rtt * LONGEST_RTT;
+        let [shortest, longest] = self.saved.rtts();
+        let same_path = min_rtt > shortest && rtt <= longest;
         if !same_path || jump <= window.cwnd {
             self.phase = ResumePhase::Normal;
             return;

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bentpipe.compare.legs import Sender
+    from bentpipe.explanation import Figures
 
 PACKET = 1500
 """Bytes of a full packet, which every queue of the satellite link has room for."""
@@ -274,6 +275,11 @@ class Link:
         explained = self.scenario.explain().links
         every = ({one.name: one.value for one in found.settings} for found in explained)
         return [values.get("trace") for values in every]
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures of the first flow before it runs."""
+        return self.scenario.explain().flows[0].figures
 
     @property
     def series(self) -> list[dict[str, Any]]:

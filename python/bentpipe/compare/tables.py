@@ -144,14 +144,16 @@ def without_rtt(outcome: Outcome) -> list[str]:
 
 
 def described(link: Link) -> str:
-    """The link in one line. Means of traces stand with their ranges."""
+    """The link in one line. Means of traces and values at the start stand with their ranges."""
     own = "of the hosts" if link.host.get("host", "none") != "none" else "of each controller"
     transport = link.transport.get("recovery", own)
     fade = ", with the fade of the scenario" if link.own_fade else ""
+    figures = link.figures
+    changes = " at the start" if figures.rate_range_bps or figures.rtt_range_ms else ""
     return (
         f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s{of_rate(link)}, RTT {link.rtt_s * 1e3:g} ms"
-        f"{of_delays(link)}, bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, loss recovery"
-        f" {transport}{fade}"
+        f"{of_delays(link)}, bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB{changes},"
+        f" loss recovery {transport}{fade}"
     )
 
 
@@ -162,22 +164,32 @@ def host(link: Link) -> str:
 
 
 def of_rate(link: Link) -> str:
-    """The range of the rate of the bottleneck if a trace has it; else nothing."""
+    """The range of the rate of the bottleneck if a trace or events change it; else nothing."""
     trace = link.replayed(link.bottleneck) or {}
-    if trace.get("rate_bps") is None:
-        return ""
-    low, high = (end / 1e6 for end in trace["rate_bps"])
+    figures = link.figures
+    if trace.get("rate_bps") is None and not (trace and figures.mean_rate):
+        if not figures.rate_range_bps:
+            return ""
+        scale = link.rate_bps / figures.bottleneck_bps / 1e6
+        low, high = (end * scale for end in figures.rate_range_bps)
+        return f" at the start ({low:g} to {high:g} Mbit/s in the run)"
     silent = f", {trace['outage_s']:g} s of outages" if trace["outage_s"] else ""
     of = part_of(link, [trace])
+    if trace["rate_bps"] is None:
+        return f" (mean of its trace{of}{silent})"
+    low, high = (end / 1e6 for end in trace["rate_bps"])
     return f" (mean of its trace{of}, {low:g} to {high:g} Mbit/s{silent})"
 
 
 def of_delays(link: Link) -> str:
-    """The range of the delays of all traces on the way there and back; else nothing."""
+    """The range of the delays if traces or events change them on the way; else nothing."""
     traces = [link.replayed(hop) or {} for hop in (*link.hops, *link.back)]
     known = [trace for trace in traces if trace.get("delay_s") is not None]
     if not known:
-        return ""
+        if not link.figures.rtt_range_ms:
+            return ""
+        low, high = link.figures.rtt_range_ms
+        return f" at the start ({low:g} to {high:g} ms in the run)"
     ends = (trace["delay_s"] for trace in known)
     spans = ", ".join(f"{low * 1e3:g} to {high * 1e3:g} ms" for low, high in ends)
     return f" (means of traces{part_of(link, known)}; one way {spans})"

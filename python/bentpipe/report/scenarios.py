@@ -48,12 +48,19 @@ def facts(figures: Figures) -> list[str]:
         " (mean of the trace)" if is_mean else ""
         for is_mean in (figures.mean_rate, figures.mean_delay)
     )
+    if figures.rate_range_bps:
+        low, high = (amount(end, "bit/s") for end in figures.rate_range_bps)
+        rate += f" at the start ({low} to {high} in the run)"
+    if figures.rtt_range_ms:
+        low, high = (significant(end) for end in figures.rtt_range_ms)
+        delay += f" at the start ({low} to {high} ms in the run)"
+    changes = " at the start" if figures.rate_range_bps or figures.rtt_range_ms else ""
     return [
         f"{significant(figures.propagation_rtt_ms)} ms propagation{delay}, "
         f"{significant(figures.base_rtt_ms)} ms with a full packet of {figures.packet_bytes} B",
         f"{figures.bottleneck}: {amount(figures.bottleneck_bps, 'bit/s')} of IP packets{rate}, "
         f"{amount(figures.capacity_bps, 'bit/s')} of payload{shared}",
-        f"{amount(figures.bdp_bytes, 'B')} = {significant(figures.bdp_segments)} segments",
+        f"{amount(figures.bdp_bytes, 'B')} = {significant(figures.bdp_segments)} segments{changes}",
         f"at most {amount(figures.window_bytes, 'B')} = {count(figures.window_segments)} segments"
         f"{several}: {amount(figures.window_limit_bps, 'bit/s')}",
         f"{significant(figures.per, 3)} of a full packet, {significant(figures.ack_per, 3)} of an "

@@ -66,7 +66,7 @@ fn below_rtt(aqm: Aqm, figures: &Figures) -> Option<String> {
         }
         Aqm::Red(red) => {
             let held = red.max_threshold * figures.packet_bytes as f64;
-            (held < figures.bdp_bytes / 4.0).then(|| {
+            (held < figures.least_bdp_bytes() / 4.0).then(|| {
                 format!(
                     "red keeps the queue below {:?} packets, {:.0} % of the BDP of {:.0} packets: \
                      a halved window leaves the link idle; raise min_threshold and max_threshold",
@@ -90,7 +90,8 @@ fn without_effect(aqm: Aqm, direction: &Direction) -> Option<String> {
         QueueLimit::Bytes(bytes) => bytes as f64,
         QueueLimit::Unlimited => return None,
     };
-    let full_ms = bytes * 8e3 / direction.service_rate().bits_per_second() as f64;
+    // Where the rate falls, a full queue takes longer.
+    let full_ms = bytes * 8e3 / direction.lowest_rate().bits_per_second() as f64;
     let of_target = |target: Span| {
         (target.as_millis_f64() >= full_ms).then(|| {
             format!("the full queue takes {full_ms:.1}ms, not above the target of {target}")

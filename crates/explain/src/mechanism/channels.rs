@@ -127,10 +127,16 @@ fn threshold(channel: &Channel) -> Option<String> {
 }
 
 fn rainless_noise(channel: &Channel) -> Option<String> {
-    let Channel::Awgn { awgn, .. } = channel else { return None };
-    let budget = awgn.budget();
-    let (_, deepest) = budget.fade.deepest();
-    (budget.system_temperature.is_some() && deepest <= 0.0)
+    let signal = match channel {
+        Channel::Awgn { awgn, .. } => {
+            let budget = awgn.budget();
+            (budget.system_temperature, budget.fade.deepest())
+        }
+        Channel::Acm { acm, .. } => (acm.signal().system_temperature, acm.signal().fade.deepest()),
+        _ => return None,
+    };
+    let (temperature, (_, deepest)) = signal;
+    (temperature.is_some() && deepest <= 0.0)
         .then(|| "system_temperature has no effect without an attenuation".into())
 }
 

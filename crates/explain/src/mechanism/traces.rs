@@ -54,7 +54,8 @@ fn rate_of_trace(side: &Side<'_>) -> Option<(Amount, String)> {
         let start = acm.rate().bits_per_second();
         return Some((Amount::plain(start), format!("{} at the start", rate(start as f64))));
     }
-    let mean = direction.trace.mean_rate()?;
+    let has_mean = direction.trace.mean_rate().is_some() || direction.trace.silent_share > 0.0;
+    let mean = has_mean.then(|| direction.mean_of(direction.rate))?;
     let text = format!("{} (mean of the trace)", rate(mean.bits_per_second() as f64));
     Some((mean.into(), text))
 }

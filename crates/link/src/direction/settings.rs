@@ -193,6 +193,14 @@ impl Settings {
         self.trace.means(self.rate, self.delay)
     }
 
+    /// A rate with the outages of a trace that has no rates: the mean over the length of the trace,
+    /// at least 1 bit/s. With rates, [`rate`](Self::rate) is such a mean.
+    pub fn mean_of(&self, rate: Rate) -> Rate {
+        let mean = rate.bits_per_second() as f64 * (1.0 - self.trace.silent_share);
+        #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "bounded")]
+        Rate::from_bits_per_second(mean.round().max(1.0) as u64)
+    }
+
     /// The shortest propagation delay that it may have.
     pub fn least_delay(&self) -> Span {
         if self.reordering.is_some() {

@@ -212,7 +212,7 @@ pub(crate) struct Flow {
     #[schemars(extend("x-minimum" = "1ns"))]
     pub spread: Option<Span>,
     /// Stop time of the application. It sends no more data and requests no more pages. Data in
-    /// flight still arrives. Default: never.
+    /// flight still arrives, and a page that is loading is loaded to its end. Default: never.
     pub stop: Option<Span>,
     /// Hints to the controller at `from` that its path changes, as in a hand-over between
     /// satellites. A controller never knows the changes of the scenario without this key.

@@ -102,10 +102,10 @@ pub(crate) struct Web {
     /// Number of pages to fetch. Default: pages until the run ends.
     #[schemars(range(min = 1))]
     pub pages: Option<u32>,
-    /// Time from the start of one page to the start of the next. Default: Omueti and Trajkovic,
-    /// TCP-ADaLR, 2007.
+    /// Time from the start of one page to the start of the next, with several pages. Default: 30s, of
+    /// Omueti and Trajkovic, TCP-ADaLR, 2007.
     #[schemars(extend("x-minimum" = "1ns"))]
-    pub interval: Span,
+    pub interval: Option<Span>,
     /// Bytes of the main object. Default: as `interval`.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "100GB"))]
     pub main_object: Bytes,
@@ -133,7 +133,7 @@ impl Default for Web {
     fn default() -> Self {
         Self {
             pages: None,
-            interval: Span::from_secs(30),
+            interval: None,
             main_object: Bytes(10_710),
             embedded_objects: 15,
             embedded_object: Bytes(7758),

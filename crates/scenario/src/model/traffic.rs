@@ -271,6 +271,44 @@ impl Traffic {
         }
     }
 
+    /// Returns true if it draws from the seed of a run. Sessions draw, too.
+    pub fn is_drawn(&self) -> bool {
+        match self {
+            Self::OnOff { .. } => true,
+            Self::Page(page) => page.model.is_some(),
+            Self::Download { .. }
+            | Self::Bulk { .. }
+            | Self::Web(_)
+            | Self::Constant { .. }
+            | Self::Call(_)
+            | Self::Messages(_)
+            | Self::Video(_)
+            | Self::Speedtest(_) => false,
+        }
+    }
+
+    /// The least time to its end, whatever the path does, and the part of it that takes so long;
+    /// `None` if it has no end, or only the path decides.
+    pub fn least_time(&self) -> Option<(Span, &'static str)> {
+        let every = |interval: Span, times: u32| interval * u64::from(times.saturating_sub(1));
+        match self {
+            Self::Video(video) => Some((video.played(), "its video")),
+            Self::Speedtest(test) => Some((test.idle + test.duration * 2 + test.pause, "the test")),
+            Self::Call(call) => Some((call.duration?, "the call")),
+            Self::Messages(messages) => {
+                Some((every(messages.interval, messages.count?), "the last request"))
+            }
+            Self::Web(_) | Self::Page(_) => {
+                let loading = self.loading().filter(|loading| !loading.is_drawn)?;
+                Some((every(loading.interval, loading.pages?), "the start of the last page"))
+            }
+            Self::Download { .. }
+            | Self::Bulk { .. }
+            | Self::Constant { .. }
+            | Self::OnOff { .. } => None,
+        }
+    }
+
     /// Parallel connections.
     pub fn connections(&self) -> u32 {
         match self {

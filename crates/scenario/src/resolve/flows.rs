@@ -322,6 +322,19 @@ struct Carried<'a> {
     directory: &'a FilePath,
 }
 
+/// Time from the start of one page of `web` to the start of the next.
+fn web_interval(
+    (pages, written): (Option<u32>, Option<Span>),
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Span {
+    if pages == Some(1) && written.is_some() {
+        let problem = Problem::new(path.key("web").key("interval"), "no `interval` here", "one");
+        problems.push(problem.because("the page is loaded once"));
+    }
+    written.unwrap_or(Span::from_secs(30))
+}
+
 /// The traffic of a flow; `None` with problems of a page.
 fn traffic(
     written: &document::Traffic,
@@ -351,7 +364,7 @@ fn traffic(
         },
         document::Traffic::Web { web } => Traffic::Web(Web {
             pages: web.pages,
-            interval: web.interval,
+            interval: web_interval((web.pages, web.interval), path, problems),
             main_object: web.main_object,
             embedded_objects: web.embedded_objects,
             embedded_object: web.embedded_object,

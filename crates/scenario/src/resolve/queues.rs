@@ -42,7 +42,9 @@ pub(super) fn resolve(document: &Document, scenario: &mut Scenario, problems: &m
             };
             let link = &mut scenario.links[number as usize];
             let direction = if side == 0 { &mut link.forward } else { &mut link.backward };
-            let bytes = direction.service_rate().bits_per_second() as f64 * time / 8.0;
+            let line = direction.mean_of(direction.rate);
+            let rate = direction.shaper.map_or(line, |shaper| line.min(shaper.rate));
+            let bytes = rate.bits_per_second() as f64 * time / 8.0;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
             let bytes = bytes.round() as u64;
             direction.queue = QueueLimit::Bytes(bytes.max(1));

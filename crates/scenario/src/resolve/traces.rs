@@ -137,7 +137,11 @@ pub(super) fn resolve(
         problems.push(problem.because("there is one start only, unless it has loop = true"));
     }
     let timeline = traces.into_iter().flat_map(|trace| trace.changes).collect();
-    link::Trace { timeline, lasts, phase, achieved, notes, gaps }
+    let trace = link::Trace { timeline, lasts, phase, achieved, notes, gaps, silent_share: 0.0 };
+    // Hand-overs of an orbit are events of it, as those that a scenario writes.
+    let has_own_outages = table.orbit.is_none() && trace.mean_rate().is_none();
+    let silent_share = if has_own_outages { trace.silence() } else { 0.0 };
+    link::Trace { silent_share, ..trace }
 }
 
 /// A key of a table with what it names.

@@ -1,6 +1,6 @@
 //! Explanations and warnings before a run.
 
-use explain::{Explanation, explain};
+use explain::{Explanation, WarningKind, explain};
 use scenario::Loaded;
 
 pub(super) fn example(name: &str, sets: &[&str]) -> Explanation {
@@ -52,7 +52,7 @@ fn the_reference_is_made_from_the_schema() {
 
 #[test]
 fn a_queue_that_drops_packets_of_its_own_host_is_named() {
-    let video = "flow.0.traffic={ video = {} }";
+    let video = "flow.0.traffic={ video = { length = \"60s\" } }";
     assert!(warning(&[video]).contains("the queue before server -> gateway holds 150kB"));
     for cure in [
         "link.0.queue=unlimited",
@@ -310,4 +310,21 @@ fn the_rows_of_a_recording_and_their_memory_are_explained() {
         text.contains("at most 1201 rows of flow_series, 4804 rows of link_series: 351kB"),
         "{text}"
     );
+}
+
+/// Households draw their sessions and pages, so no scenario with them is the same for every seed.
+#[test]
+fn an_example_with_random_parts_is_not_said_to_have_none() {
+    let is_said = |name: &str, sets: &[&str]| {
+        let warnings = example(name, sets).warnings;
+        warnings.iter().any(|warning| warning.kind == WarningKind::NothingRandom)
+    };
+    for name in ["geo-household", "geo-bursts", "beam-rain"] {
+        assert!(!is_said(name, &[]), "{name}");
+    }
+    let calm = ["flow.0.count=2", "link.1.channel=perfect"];
+    assert!(is_said("lossy-geo", &calm));
+    let sessions = "flow.0.sessions={ pause = \"20s\", length = \"5s\" }";
+    let download = "flow.0.traffic={ download = \"1MB\" }";
+    assert!(!is_said("lossy-geo", &[&calm[..], &[download, sessions]].concat()));
 }

@@ -7,6 +7,7 @@ mod aqm;
 mod arq;
 mod background;
 mod beams;
+mod bounds;
 mod buckets;
 mod changes;
 mod compression;
@@ -32,6 +33,7 @@ mod refused;
 mod robust;
 mod scps;
 mod switches;
+mod times;
 mod traces;
 mod tunnels;
 

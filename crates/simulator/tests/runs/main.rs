@@ -23,6 +23,7 @@ mod compression;
 mod cost;
 mod demand;
 mod end_to_end;
+mod explained;
 mod fades;
 mod fec;
 mod feedback;

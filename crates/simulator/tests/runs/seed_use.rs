@@ -1,12 +1,27 @@
 //! `SeedUse` of runs: it says so if another seed gives the same events, and never if not.
 
+use explain::{WarningKind, explain};
 use recording::Recording;
+use scenario::Loaded;
 use simulator::{Options, SeedUse, run_with_seed_use};
 
 use super::{lossy, parse};
 
 fn run(text: &str, seed: u64) -> (Recording, SeedUse) {
     run_with_seed_use(&parse(text), seed, Options::default())
+}
+
+/// Returns true if the explanation says that nothing is random.
+fn is_said_fixed(text: &str) -> bool {
+    let loaded = Loaded::parse(text, "test.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    let warnings = explain(&loaded.scenario, &loaded.written).warnings;
+    warnings.iter().any(|warning| warning.kind == WarningKind::NothingRandom)
+}
+
+/// The scenario with two of each flow, which share a bottleneck, and without the channel of
+/// `lossy`.
+fn doubled(text: &str) -> String {
+    text.replace("[[flow]]", "[[flow]]\ncount = 2").replace("channel = { per = 0 }\n", "")
 }
 
 /// The recording with the seed that all are compared with.
@@ -29,6 +44,7 @@ fn runs_in_which_nothing_is_random_gives_same_run_all_seeds() {
         let other = of_no_seed(run(text, 2).0);
         assert!(seeds.is_reusable() && seeds.gives_same_run(2), "{text}");
         assert_eq!(of_no_seed(recording), other, "{text}");
+        assert!(is_said_fixed(&doubled(text)), "{text}");
     }
     let (_, seeds) = run(&download(pie), 1);
     assert!(!seeds.is_reusable());
@@ -43,6 +59,8 @@ fn runs_that_draw_gives_same_run_no_other_seed() {
         "duplicate = { probability = 0.1 }",
         "slot = { min_delay = \"5ms\", max_delay = \"6ms\" }",
         "aqm = \"red\"",
+        "aqm = \"pie\"",
+        "aqm = \"dualpi2\"",
         "aqm = \"fq-codel\"",
         "channel = { per = 0.1, correlation = 0.5 }",
         "channel = { mean_loss = 0.01, mean_burst = 2 }",
@@ -61,10 +79,12 @@ fn runs_that_draw_gives_same_run_no_other_seed() {
             &format!("{traffic}\nsessions = {{ pause = \"20s\", length = \"5s\" }}"),
         ),
         download("").replace(traffic, &format!("{traffic}\ntransport = {{ protocol = \"quic\" }}")),
+        download("").replace(traffic, "traffic = { page = { model = \"3gpp\", pages = 1 } }"),
     ];
     for text in texts.iter().chain(&others) {
         let (_, seeds) = run(text, 1);
         assert!(!seeds.is_reusable() && !seeds.gives_same_run(2), "{text}");
+        assert!(!is_said_fixed(&doubled(text)), "{text}");
     }
 }
 

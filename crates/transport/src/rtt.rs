@@ -213,10 +213,12 @@ impl RttEstimator {
         self.rto = self.rto.doubled(1).min(config.max);
     }
 
-    /// The SYN was retransmitted: at least three seconds once data flows (rule 5.7).
-    pub fn restart_after_lost_syn(&mut self) {
+    /// The SYN was retransmitted: the RTO begins again with three seconds once data flows (rule
+    /// 5.7), however often it was doubled, as in Linux (`tcp_init_metrics`). An initial RTO that is
+    /// longer stays.
+    pub fn restart_after_lost_syn(&mut self, config: &RtoConfig) {
         if !self.sampled {
-            self.rto = self.rto.max(Span::from_secs(3));
+            self.rto = config.initial.max(Span::from_secs(3));
         }
     }
 
@@ -347,11 +349,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_syn_leaves_at_least_three_seconds() {
-        let mut rtt = RttEstimator::new(&CONFIG);
-        rtt.back_off(&CONFIG);
-        rtt.restart_after_lost_syn();
-        assert_eq!(rtt.rto(), Span::from_secs(3));
+    fn lost_syns_leave_three_seconds_or_a_longer_initial_value() {
+        for (initial, lost, expected) in [(1, 1, 3), (1, 5, 3), (4, 2, 4)] {
+            let config = RtoConfig { initial: Span::from_secs(initial), ..CONFIG };
+            let mut rtt = RttEstimator::new(&config);
+            (0..lost).for_each(|_| rtt.back_off(&config));
+            rtt.restart_after_lost_syn(&config);
+            assert_eq!(rtt.rto(), Span::from_secs(expected), "{initial} s, {lost} lost");
+        }
     }
 
     const LINUX: RtoConfig = RtoConfig { estimator: Estimator::Linux, ..CONFIG };

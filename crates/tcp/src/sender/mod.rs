@@ -157,7 +157,7 @@ impl Sender {
             core.controller.on_rtt(now, sample);
         }
         if syns > 1 {
-            core.rtt.restart_after_lost_syn();
+            core.rtt.restart_after_lost_syn(&config.rto);
         }
         let most = if core.is_linux { 2 } else { 1 };
         if syns > most {

@@ -43,9 +43,9 @@ impl About {
             Self::Group(beam, group) => vec![format!("beam[{beam}].group[{group}]")],
             Self::Key(key) => return written.place([key]),
         };
-        let key = match self {
+        let key = match (self, kind) {
             // Links have it in their channel.
-            Self::Group(..) => "system_temperature",
+            (Self::Group(..), Kind::NoiseWithoutRain) => "system_temperature",
             _ => kind.key(),
         };
         let mut paths: Vec<_> = tables.iter().map(|table| format!("{table}.{key}")).collect();

@@ -194,21 +194,7 @@ pub(crate) fn warnings(
             let found = of_connection(&leg.flow, &leg.figures, &[], together).into_iter();
             warnings.extend(found.map(|(kind, text)| warning(kind, about, &subject, text)));
         }
-        let found = [
-            (Kind::Overload, overload(figures)),
-            (Kind::OwnQueueBelowBdp, hosts::own_queue(scenario, (routes, load), flow, figures)),
-            (Kind::StartAfterEnd, start(scenario, flow)),
-            (Kind::StopAfterEnd, stop(scenario, flow)),
-            (Kind::CannotComplete, duration(scenario, flow, figures)),
-            (Kind::CannotComplete, times::cut_short(scenario, flow)),
-            (Kind::NothingPasses, silent(figures)),
-            (Kind::StopWithoutEffect, times::idle_stop(scenario, flow)),
-            (Kind::HeavyLoss, lossy(figures)),
-            (Kind::PathHintsWithoutEffect, hints::without_effect(scenario, routes, flow)),
-            (Kind::NoPathHints, hints::missing(flow)),
-            (Kind::SignalsWithoutEffect, scps::silent_signals(scenario, routes, flow)),
-            (Kind::ErrorSignalsWithoutEffect, scps::silent_errors(scenario, routes, flow)),
-        ];
+        let found = of_application(scenario, (routes, load), flow, figures);
         let found = found.into_iter().filter_map(|(kind, message)| Some((kind, about, message?)));
         let silent = feedback::flow(scenario, routes, flow).into_iter();
         let found =
@@ -244,6 +230,31 @@ pub(crate) fn warnings(
     let found = of_run(scenario, written, routes, recording, flows).into_iter();
     warnings.extend(found.map(|(kind, about, of, text)| warning(kind, about, &of, text)));
     warnings
+}
+
+/// What may be warned of a flow as a whole: by its times, its load and its hints.
+fn of_application(
+    scenario: &Scenario,
+    (routes, load): (&Routes, &Load),
+    flow: &Flow,
+    figures: &Figures,
+) -> Vec<(WarningKind, Option<String>)> {
+    use WarningKind as Kind;
+    vec![
+        (Kind::Overload, overload(figures)),
+        (Kind::OwnQueueBelowBdp, hosts::own_queue(scenario, (routes, load), flow, figures)),
+        (Kind::StartAfterEnd, start(scenario, flow)),
+        (Kind::StopAfterEnd, stop(scenario, flow)),
+        (Kind::CannotComplete, duration(scenario, flow, figures)),
+        (Kind::CannotComplete, times::cut_short(scenario, flow)),
+        (Kind::NothingPasses, silent(figures)),
+        (Kind::StopWithoutEffect, times::idle_stop(scenario, flow)),
+        (Kind::HeavyLoss, lossy(figures)),
+        (Kind::PathHintsWithoutEffect, hints::without_effect(scenario, routes, flow)),
+        (Kind::NoPathHints, hints::missing(flow)),
+        (Kind::SignalsWithoutEffect, scps::silent_signals(scenario, routes, flow)),
+        (Kind::ErrorSignalsWithoutEffect, scps::silent_errors(scenario, routes, flow)),
+    ]
 }
 
 /// The warnings about the run as a whole, with their subjects.

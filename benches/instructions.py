@@ -93,7 +93,6 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
 }
 TOLERANCE = 0.03
-REPEATS = 2
 # Another compiler counts otherwise without any commit being slower.
 OTHER_COMPILER_TOLERANCE = 0.15
 
@@ -105,16 +104,11 @@ def compiler() -> str:
 
 
 def instructions(program: Path, scenario: str, sets: list[str]) -> int:
-    """The least instructions of some runs.
+    """Instructions of a run.
 
     Reading the scenario takes some thousand more or less each time, because its hash tables have
-    random seeds.
+    random seeds. That is less than a thousandth.
     """
-    return min(instructions_once(program, scenario, sets) for _ in range(REPEATS))
-
-
-def instructions_once(program: Path, scenario: str, sets: list[str]) -> int:
-    """Instructions of one run."""
     return count([str(program), str(SCENARIOS / scenario), *sets])
 
 

@@ -54,6 +54,14 @@ collects all tests first, which takes as long as some of them."""
 TOGETHER = "not alone and not kernel and not real_time and not nightly"
 """Python tests that run beside all others."""
 
+MARKED = {
+    "alone": r"mark\.alone",
+    "kernel": r"\bkernel: None|usefixtures\(.*\"kernel\"",
+    "real_time": r"for_kernel|mark\.real_time",
+}
+"""Words of files with tests that have a mark, by itself or by a fixture of conftest.py. To collect
+the tests of all files takes ten seconds of each process."""
+
 NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
 """Rust tests of `make nightly` only; see .config/nextest.toml. Those of Python are marked."""
 
@@ -271,7 +279,9 @@ def python_together() -> Count:
 
 def python_twice(mark: str, *options: str) -> Count:
     """Python tests with a mark, and again, one by one, those that failed."""
-    selection = ("-m", f"{mark} and not nightly")
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    marked = [str(file) for file in files if re.search(MARKED[mark], file.read_text())]
+    selection = ("-m", f"{mark} and not nightly", *marked)
     count = python_tests(mark, *selection, *options)
     if count.failed:
         say("\n== again")

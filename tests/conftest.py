@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+import at_night
 from bentpipe import KernelError, Scenario, run_on_kernel
 from forks import Forks
 from reproduced import reproduced
@@ -47,6 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
             item.add_marker("real_time")
         if "reproductions" in item.fixturenames:
             item.add_marker("nightly")
+    at_night.mark(items)
 
 
 def pytest_collection_finish() -> None:

@@ -385,3 +385,18 @@ def test_a_warning_of_explain_about_the_link_is_in_the_header(tmp_path: Path) ->
     link = of_text(LOSSY.replace('"1500kB"', '"3kB"'), tmp_path)
     warnings = explained(WORKLOADS[0].scenario(link), "bulk")
     assert any("queue" in one for one in warnings), warnings
+
+
+def test_options_of_a_link_name_themselves_in_errors() -> None:
+    with pytest.raises(InputError, match="--host: expected `fixed` alone, which is for both"):
+        links.of_hosts("fixed,linux-6.18")
+    slow = links.of_preset("geo-ka", rate="100bit/s")
+    assert slow.document["link"][1]["queue"] == {"bytes": "1500B"}
+
+
+def test_a_link_over_which_nothing_arrives_recommends_nobody(bentpipe: Bentpipe) -> None:
+    options = ("--set", "duration=0.5s", "--controllers", "cubic", "--replications", "3", "--json")
+    done = bentpipe("compare", "--link", "geo-ku", *options)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["answer"]
+    assert found["choose"] == "None: nothing arrived in any run for one bulk flow and web pages."

@@ -164,6 +164,7 @@ def test_a_proxy_that_does_not_split_a_transport_is_named_before_the_runs() -> N
     ("text", "answer"),
     [
         ("quik", "there is no transport 'quik'; did you mean 'quic'?"),
+        ("udp", "udp carries no stream of bytes, which the workloads need; expected one of tcp"),
         ("tcp", "expected a transport to compare with tcp"),
         ("quic:inital_rtt=1s", "has no parameter 'inital_rtt'; did you mean 'initial_rtt'?"),
         ("quic:initial_rtt=x", 'quic.initial_rtt: expected a time such as "250ms"'),

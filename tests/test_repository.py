@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import at_night
 import deny
 from conftest import ROOT
 
@@ -171,3 +172,14 @@ def test_a_machine_without_apt_get_is_told_so(tmp_path: Path) -> None:
     done = packages(tmp_path)
     assert (done.returncode, PURPOSE in done.stderr) == (0, True)
     assert "no apt-get here" in done.stderr
+
+
+def test_what_runs_at_night_is_there() -> None:
+    """A test with a new name would run with every commit again."""
+    missing = [
+        f"{file}: {pattern}"
+        for file, patterns in at_night.NIGHTLY.items()
+        for pattern in patterns
+        if f"def {pattern.partition('[')[0]}(" not in (ROOT / "tests" / file).read_text()
+    ]
+    assert missing == []

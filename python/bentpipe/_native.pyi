@@ -79,6 +79,7 @@ __all__ = [
     "constellations",
     "controllers",
     "dotted_path",
+    "group_of_terminal",
     "hosts",
     "kernel_controllers",
     "kernel_likeness",
@@ -93,6 +94,7 @@ __all__ = [
     "mixes",
     "names_a_file",
     "near_names",
+    "node_of_address",
     "number_columns",
     "orbit",
     "orbit_columns",
@@ -793,6 +795,14 @@ class ControllerEntry:
     @property
     def recovery(self) -> str:
         """Loss recovery used when a scenario names none."""
+
+    @property
+    def needed_routers(self) -> str | None:
+        """Routers that it cannot do without, in words."""
+
+    @property
+    def needed_settings(self) -> str | None:
+        """Values of the path that its parameters `rate` (Mbit/s) and `rtt` (ms) need, in words."""
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -2253,6 +2263,9 @@ class Quantity:
     def of(self, recording: Recording) -> float | None:
         """Its value, None where it is undefined: a flow or link has none, or no page ever came."""
 
+    def is_counted(self) -> bool:
+        """True if its column counts things or events, so that a sum of it is a total."""
+
     def is_in(self, scenario: Scenario) -> bool:
         """True if a scenario has flows, pages, links or mechanisms that it is taken from."""
 
@@ -2270,6 +2283,9 @@ def capture_graphs(
     A request has the number of a connection, True for data to the server or False for data to the
     client, and the times in s between which points are collected.
     """
+
+def node_of_address(address: str) -> int | None:
+    """The number of the node of a scenario with this IP address. None if none can have it."""
 
 def read_capture(
     path: str | PathLike[str], *, progress: Callable[[float], object] | None = None
@@ -3046,6 +3062,12 @@ def dotted_path(path: str) -> str | None:
     """The path of an override with indices after dots.
 
     `link.0.overhead` for `link[0].overhead`. None if no scenario has such a key.
+    """
+
+def group_of_terminal(node: str) -> str | None:
+    """The group whose terminal a node would be, by its name: `home` of `home-3`.
+
+    None without a number behind the last `-`.
     """
 
 def study_schema() -> str:

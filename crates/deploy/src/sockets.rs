@@ -7,41 +7,33 @@ use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
 };
+use wire::IpVersion;
+use wire::netlink::{Item, diag, items};
 
 use crate::error::Error;
 
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
-const NLM_F_REQUEST_DUMP: u16 = 0x301;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
-const NLMSG_HEADER: usize = 16;
-/// `struct inet_diag_msg`, behind which the attributes are.
-const DIAG_MESSAGE: usize = 72;
-/// `struct inet_diag_req_v2`.
-const DIAG_REQUEST: usize = 56;
-/// The attribute that names the controller.
-const INET_DIAG_CONG: u16 = 4;
 /// TCP states of a connection: all but time wait, closed and listening (include/net/tcp_states.h).
 const CONNECTIONS: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 
 /// Connections of this network namespace by the kernel's name of their controller.
 pub(crate) fn count() -> Result<BTreeMap<String, u64>, Error> {
     let mut counts = BTreeMap::new();
-    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
-        dump(family as u8, &mut counts)
+    for ip in [IpVersion::V4, IpVersion::V6] {
+        dump(ip, &mut counts)
             .map_err(|error| Error::refused("connections cannot be counted", error))?;
     }
     Ok(counts)
 }
 
-fn dump(family: u8, counts: &mut BTreeMap<String, u64>) -> Result<(), Errno> {
+fn dump(ip: IpVersion, counts: &mut BTreeMap<String, u64>) -> Result<(), Errno> {
     let netlink = socket(
         AddressFamily::Netlink,
         SockType::Raw,
         SockFlag::SOCK_CLOEXEC,
         SockProtocol::NetlinkSockDiag,
     )?;
-    send(netlink.as_raw_fd(), &request(family), MsgFlags::empty())?;
+    let request = diag::request(ip, CONNECTIONS, diag::CONTROLLER);
+    send(netlink.as_raw_fd(), &request, MsgFlags::empty())?;
     let mut buffer = vec![0; 1 << 16];
     loop {
         let length = recv(netlink.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
@@ -51,63 +43,28 @@ fn dump(family: u8, counts: &mut BTreeMap<String, u64>) -> Result<(), Errno> {
     }
 }
 
-fn request(family: u8) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(NLMSG_HEADER + DIAG_REQUEST);
-    bytes.extend(((NLMSG_HEADER + DIAG_REQUEST) as u32).to_ne_bytes());
-    bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    bytes.extend(NLM_F_REQUEST_DUMP.to_ne_bytes());
-    bytes.extend([0; 8]);
-    // Family, TCP, the attribute that is wanted, padding.
-    bytes.extend([family, 6, 1 << (INET_DIAG_CONG - 1), 0]);
-    bytes.extend(CONNECTIONS.to_ne_bytes());
-    bytes.resize(NLMSG_HEADER + DIAG_REQUEST, 0);
-    bytes
-}
-
 /// Counts the sockets in one datagram. Returns true if it was the last.
-fn read(mut bytes: &[u8], counts: &mut BTreeMap<String, u64>) -> Result<bool, Errno> {
-    while let (Some(length), Some(kind)) = (word(bytes, 0), half(bytes, 4)) {
-        let length = length as usize;
-        if length < NLMSG_HEADER || length > bytes.len() {
-            return Err(Errno::EBADMSG);
-        }
-        match kind {
-            NLMSG_DONE => return Ok(true),
-            NLMSG_ERROR => {
-                let code = word(bytes, NLMSG_HEADER).unwrap_or(0) as i32;
-                return Err(Errno::from_raw(-code));
-            }
-            _ => {
-                if let Some(name) = controller(&bytes[NLMSG_HEADER..length]) {
+fn read(bytes: &[u8], counts: &mut BTreeMap<String, u64>) -> Result<bool, Errno> {
+    for item in items(bytes) {
+        match item {
+            Item::Done => return Ok(true),
+            Item::Answer(error) => return Err(Errno::from_raw(error)),
+            Item::Damaged => return Err(Errno::EBADMSG),
+            Item::Message(_, body) => {
+                if let Some(name) = controller(body) {
                     *counts.entry(name).or_default() += 1;
                 }
             }
         }
-        bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
     }
     Ok(false)
 }
 
-fn controller(message: &[u8]) -> Option<String> {
-    let mut attributes = message.get(DIAG_MESSAGE..)?;
-    while let (Some(length), Some(kind)) = (half(attributes, 0), half(attributes, 2)) {
-        let length = usize::from(length);
-        let value = attributes.get(4..length)?;
-        if kind == INET_DIAG_CONG {
-            let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
-            return String::from_utf8(value[..end].to_vec()).ok();
-        }
-        attributes = attributes.get(length.next_multiple_of(4)..)?;
-    }
-    None
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+/// The name of the controller in a message about a socket.
+fn controller(body: &[u8]) -> Option<String> {
+    let value = diag::value(body, diag::CONTROLLER)?;
+    let name = value.split(|byte| *byte == 0).next()?;
+    String::from_utf8(name.to_vec()).ok()
 }
 
 #[cfg(test)]
@@ -130,7 +87,7 @@ mod tests {
     #[test]
     fn a_message_that_is_cut_off_is_an_error_and_no_panic() {
         let mut counts = BTreeMap::new();
-        let mut bytes = request(2);
+        let mut bytes = diag::request(IpVersion::V4, CONNECTIONS, diag::CONTROLLER);
         assert_eq!(read(&bytes, &mut counts), Ok(false));
         assert_eq!(read(&bytes[..40], &mut counts), Err(Errno::EBADMSG));
         bytes[..4].copy_from_slice(&3_u32.to_ne_bytes());

@@ -19,7 +19,7 @@ pub(crate) enum About {
     Node(usize),
     /// The switch of this number.
     Switch(usize),
-    /// The beam of this number, and the group of this number in it.
+    /// A group of terminals: the numbers of its beam, and its own there.
     Group(usize, usize),
     /// A key of the scenario; an empty one is the scenario as a whole.
     Key(&'static str),

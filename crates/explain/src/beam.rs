@@ -10,6 +10,8 @@ use scenario::model::{
 use serde::Serialize;
 use units::Time;
 
+use crate::about::About;
+use crate::mechanism::channels::lost_by_signal;
 use crate::text::{rate, short};
 
 /// Bytes of a full packet, for which capacity is computed.
@@ -205,7 +207,7 @@ pub(crate) fn ways(
         let of_bytes = |bytes| f64::from(8 * bytes * beam.back.slots_of_carrier()) / frame;
         let rate = of_bytes(group.waveform.net_bytes());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a packet")]
-        let waits = beam.back.lone_delay(group, free_members(beam), packet as u32);
+        let waits = beam.back.lone_delay(number, &members(beam), packet as u32);
         CarrierWay {
             name: format!("return channel of {}", beam.name),
             delay: beam.back.delay.as_secs_f64() + waits,
@@ -239,11 +241,9 @@ pub(crate) fn ways(
     back.into_iter().chain(forward).collect()
 }
 
-/// Terminals that share free capacity.
-fn free_members(beam: &Beam) -> u64 {
-    let groups = beam.groups.iter().zip(&beam.back.groups);
-    let free = groups.filter(|(_, settings)| settings.free);
-    free.map(|(group, _)| group.terminals.len() as u64).sum()
+/// Number of terminals of each group.
+fn members(beam: &Beam) -> Vec<u64> {
+    beam.groups.iter().map(|group| group.terminals.len() as u64).collect()
 }
 
 /// All beams of a scenario.
@@ -259,6 +259,26 @@ pub(crate) fn rainless(beam: &Beam) -> impl Iterator<Item = (usize, &BeamGroup)>
     };
     let groups = beam.groups.iter().enumerate();
     groups.filter(move |(_, group)| group.signals.iter().all(is_dry))
+}
+
+/// Groups of terminals whose signal is too weak for any choice of the modem during a part of the
+/// run: the group, its name and the reason.
+pub(crate) fn weak_signals(scenario: &Scenario) -> Vec<(About, String, String)> {
+    let mut found = Vec::new();
+    for (number, beam) in scenario.beams.iter().enumerate() {
+        for (place, group) in beam.groups.iter().enumerate() {
+            let lost = group.signals.iter().filter_map(|one| {
+                let reason = lost_by_signal(scenario.duration, &one.acm)?;
+                Some((one.cell.as_deref(), reason))
+            });
+            found.extend(lost.map(|(cell, reason)| {
+                let cell = cell.map_or_else(String::new, |cell| format!(" in {cell}"));
+                let name = format!("group {}{cell} of {}", group.name, beam.name);
+                (About::Group(number, place), name, format!("on the forward carrier, {reason}"))
+            }));
+        }
+    }
+    found
 }
 
 /// Bits of full IP packets in a symbol at the start, in a cell.
@@ -289,6 +309,9 @@ fn mix(beam: &Beam) -> Vec<(f64, f64)> {
     beam.groups.iter().flat_map(of_group).collect()
 }
 
+/// A group on the forward carrier and on the return channel.
+type Groups<'a> = (&'a BeamGroup, &'a beam::returning::Group);
+
 fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
     let all = beam.terminals.len() as f64;
     let share = |group: &BeamGroup| group.terminals.len() as f64 / all;
@@ -309,8 +332,8 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
             share(group) * slot_rate(settings.waveform.net_bytes(), back.slots())
         })
         .sum();
-    let free_members = free_members(beam);
-    let explain = |(group, settings): (&BeamGroup, &beam::returning::Group)| GroupExplanation {
+    let members = members(beam);
+    let explain = |(number, (group, settings)): (usize, Groups<'_>)| GroupExplanation {
         name: group.name.clone(),
         terminals: group.terminals.len(),
         modcod: group.signals[0].acm.choice(Time::ZERO).name,
@@ -320,7 +343,7 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
             * group.shares().map(|(part, one)| part * efficiency_in(beam, one)).sum::<f64>(),
         waveform: settings.waveform.name,
         carrier_bps: slot_rate(settings.waveform.net_bytes(), back.slots_of_carrier()),
-        ack_delay_ms: back.lone_delay(settings, free_members, ACK) * 1e3,
+        ack_delay_ms: back.lone_delay(number, &members, ACK) * 1e3,
         cells: group.signals.iter().filter(|one| one.cell.is_some()).count(),
         down: plan_of(beam, group).map(PlanExplanation::of),
         up: settings.plan.map(PlanExplanation::of),
@@ -354,7 +377,7 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
         }),
         oversubscription: has_plans.then_some(sold / equal_rate_bps),
         classes: classes(beam),
-        groups: groups().map(explain).collect(),
+        groups: groups().enumerate().map(explain).collect(),
     }
 }
 

@@ -7,7 +7,7 @@ mod aqm;
 pub(crate) mod arq;
 mod buckets;
 mod changes;
-mod channels;
+pub(crate) mod channels;
 mod compression;
 mod demand;
 pub(crate) mod fec;

@@ -121,6 +121,7 @@ kinds! {
     NoiseWithoutRain: "channel",
     NoLock: "channel",
     NoModcod: "channel",
+    GroupWithoutModcod: "es_n0",
     QueueBelowPacket: "queue",
     JitterAboveDelay: "jitter",
     SlotsBelowRate: "slot",
@@ -283,10 +284,16 @@ fn of_run(
         let text = "system_temperature has no effect without an attenuation or rain";
         let dry = beam::rainless(beam).map(|(group, one)| {
             let about = About::Group(number, group);
-            (Kind::NoiseWithoutRain, about, format!("group {}", one.name), text.to_owned())
+            let name = format!("group {} of {}", one.name, beam.name);
+            (Kind::NoiseWithoutRain, about, name, text.to_owned())
         });
         found.extend(dry);
     }
+    found.extend(
+        beam::weak_signals(scenario)
+            .into_iter()
+            .map(|(about, name, text)| (Kind::GroupWithoutModcod, about, name, text)),
+    );
     let phase = phase_without_events(scenario, written);
     found.extend(phase.map(|text| key(Kind::PhaseWithoutEvents, "phase", "", text)));
     found

@@ -146,7 +146,9 @@ pub fn dotted_path(path: &str) -> Option<String> {
     scenario::dotted_path(path)
 }
 
-/// The name of the group whose terminal a node would be: `home` of `home-3`. None without a number.
+/// The group whose terminal a node would be, by its name: `home` of `home-3`.
+///
+/// None without a number behind the last `-`.
 #[pyfunction]
 pub fn group_of_terminal(node: &str) -> Option<&str> {
     scenario::group_of_terminal(node)

@@ -155,11 +155,14 @@ impl Split {
             return Found::Nothing;
         }
         let failure = ends.iter().find_map(|end| end.failure());
-        let cause = failure.or_else(|| self.is_forsaken(&ends)).or_else(|| self.is_too_late(now));
-        if let Some(cause) = cause
+        let failure = failure.or_else(|| self.is_forsaken(&ends));
+        if let Some(cause) = failure.or_else(|| self.is_too_late(now))
             && !self.is_relayed()
         {
-            return self.break_off(now, cause, ends, read, admission);
+            let found = self.break_off(now, cause, ends, read, admission);
+            // The timeout is that of the gateway: the client is reset.
+            let of_client = failure.unwrap_or(AbortCause::Reset);
+            return if found == Found::Broken(cause) { Found::Broken(of_client) } else { found };
         }
         // With 0-RTT of QUIC, a client may have said everything in its first packet.
         while self.opening != Opening::Open && self.open(now, &mut ends, admission) {}

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
@@ -15,6 +15,7 @@ use rustix::net::{
     sockopt,
 };
 use wire::IpVersion;
+use wire::netlink::{Item, diag, items};
 
 use crate::namespace::Namespace;
 use crate::tcp_info::TcpInfo;
@@ -22,14 +23,8 @@ use crate::tcp_info::TcpInfo;
 /// `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY` (linux/sock_diag.h) as a mask of
 /// groups.
 const DESTROYED: u32 = 1 << 0 | 1 << 2;
-/// linux/sock_diag.h, linux/inet_diag.h.
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
-const INET_DIAG_INFO: u16 = 2;
 /// All states but `TCP_LISTEN` and `TCP_TIME_WAIT`, which has no `TCP_INFO`.
 const STATES: u32 = 0xfff & !(1 << 10) & !(1 << 6);
-/// Header of a message of netlink; `struct inet_diag_msg` behind it.
-const HEADER: usize = 16;
-const DIAG_MESSAGE: usize = 72;
 /// Bytes that may wait between two looks.
 const WAITING: usize = 8 << 20;
 
@@ -86,7 +81,7 @@ impl Watch {
                 Err(error) => return Err(error.into()),
             }
         }
-        let request = request(self.ip);
+        let request = diag::request(self.ip, STATES, diag::INFO);
         sendto(&self.dumps, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
         loop {
             match recv(&self.dumps, &mut self.buffer[..], RecvFlags::empty()) {
@@ -102,20 +97,14 @@ impl Watch {
     /// # Errors
     /// The kernel has answered with an error, as it does without its module `tcp_diag`.
     fn note(&mut self, length: usize) -> io::Result<bool> {
-        let mut rest = &self.buffer[..length];
-        while rest.len() >= HEADER {
-            let length = u32::from_ne_bytes([rest[0], rest[1], rest[2], rest[3]]) as usize;
-            let kind = u16::from_ne_bytes([rest[4], rest[5]]);
-            if i32::from(kind) == libc::NLMSG_ERROR && rest.len() >= HEADER + 4 {
-                let code = &rest[HEADER..HEADER + 4];
-                let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
-                return Err(io::Error::from_raw_os_error(-code));
-            }
-            if i32::from(kind) == libc::NLMSG_DONE || length < HEADER {
-                return Ok(true);
-            }
-            let message = &rest[HEADER..length.min(rest.len())];
-            if let Some((addresses, info)) = socket(message) {
+        for item in items(&self.buffer[..length]) {
+            let body = match item {
+                Item::Message(_, body) => body,
+                Item::Done => return Ok(true),
+                Item::Answer(error) => return Err(io::Error::from_raw_os_error(error)),
+                Item::Damaged => return Err(io::ErrorKind::InvalidData.into()),
+            };
+            if let Some((addresses, info)) = socket(body) {
                 let seen = self.seen.entry(addresses).or_default();
                 let entered = info.is_recovering && !seen.info.is_recovering;
                 seen.recoveries += u64::from(entered);
@@ -124,56 +113,12 @@ impl Watch {
                     seen.info = info;
                 }
             }
-            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         }
         Ok(false)
     }
 }
 
-/// The request for a list of all TCP sockets with their state.
-fn request(ip: IpVersion) -> Vec<u8> {
-    let family = match ip {
-        IpVersion::V4 => libc::AF_INET,
-        IpVersion::V6 => libc::AF_INET6,
-    };
-    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
-    let length = HEADER + 8 + 48;
-    let mut message = Vec::with_capacity(length);
-    message.extend_from_slice(&(length as u32).to_ne_bytes());
-    message.extend_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    message.extend_from_slice(&flags.to_ne_bytes());
-    message.extend_from_slice(&[0; 8]); // sequence number and port
-    let wanted = 1 << (INET_DIAG_INFO - 1);
-    message.extend_from_slice(&[family as u8, libc::IPPROTO_TCP as u8, wanted, 0]);
-    message.extend_from_slice(&STATES.to_ne_bytes());
-    message.resize(length, 0); // any addresses
-    message
-}
-
 /// The addresses and the state in a message about a socket.
-fn socket(message: &[u8]) -> Option<(Addresses, TcpInfo)> {
-    let port = |at: usize| Some(u16::from_be_bytes(message.get(at..at + 2)?.try_into().ok()?));
-    let address = |at: usize| -> Option<IpAddr> {
-        Some(match i32::from(*message.first()?) {
-            libc::AF_INET => {
-                Ipv4Addr::from(<[u8; 4]>::try_from(message.get(at..at + 4)?).ok()?).into()
-            }
-            libc::AF_INET6 => {
-                Ipv6Addr::from(<[u8; 16]>::try_from(message.get(at..at + 16)?).ok()?).into()
-            }
-            _ => return None,
-        })
-    };
-    let own = SocketAddr::new(address(8)?, port(4)?);
-    let other = SocketAddr::new(address(24)?, port(6)?);
-    let mut attributes = message.get(DIAG_MESSAGE..)?;
-    while attributes.len() >= 4 {
-        let length = usize::from(u16::from_ne_bytes([attributes[0], attributes[1]]));
-        let kind = u16::from_ne_bytes([attributes[2], attributes[3]]);
-        if kind == INET_DIAG_INFO {
-            return Some(((own, other), TcpInfo::read(attributes.get(4..length)?)));
-        }
-        attributes = attributes.get(length.max(4).next_multiple_of(4)..)?;
-    }
-    None
+fn socket(body: &[u8]) -> Option<(Addresses, TcpInfo)> {
+    Some((diag::addresses(body)?, TcpInfo::read(diag::value(body, diag::INFO)?)))
 }

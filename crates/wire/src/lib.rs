@@ -5,6 +5,7 @@
 //! - [`udp`]: the header of a datagram.
 //! - [`segment`]: reading of TCP segments, and ACKs made from them.
 //! - [`icmp`]: the answer to a packet that is too long, or whose destination cannot be reached.
+//! - [`netlink`]: messages between a program and the Linux kernel.
 //! - [`feedback`]: the field in which routers give feedback to senders.
 //! - [`IpPacket`] reads a packet that a real host has sent, and marks it. `gateway` has what a
 //!   gateway does to such packets.
@@ -18,6 +19,7 @@ pub mod feedback;
 mod gateway;
 pub mod icmp;
 pub mod ip;
+pub mod netlink;
 mod packet;
 pub mod segment;
 pub mod tcp;

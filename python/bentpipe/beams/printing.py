@@ -152,7 +152,8 @@ def show_found(found: Found) -> None:
         f" ({len(found.by_seed)} seeds: {', '.join(map(str, found.by_seed.values()))})"
     )
     if len(found.by_seed) > 1 and found.low == found.high:
-        show("All seeds have the same number: the interval says nothing if nothing is random.")
+        why = significance.ALL_THE_SAME
+        show(f"All seeds have the same number. The interval has no meaning if {why}.")
 
 
 def show_rankings(found: Rankings, out: Path | None) -> None:

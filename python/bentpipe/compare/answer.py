@@ -10,6 +10,7 @@ runs that vary much are not significantly different from anything, so its mean m
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bentpipe.compare import buffers
@@ -43,9 +44,28 @@ def use(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
 
 def answer(outcomes: Sequence[Outcome]) -> Answer:
     """The three lines from the rankings of all workloads."""
-    ranked = [one for one in outcomes if one.name != BESIDE]
-    if not ranked:
+    complete = [one for one in outcomes if one.name != BESIDE]
+    if not complete:
         return Answer("Nothing yet: no workload is complete.", "Unknown.", "No complete runs.")
+    ranked = [one for one in complete if not is_empty(one)]
+    without = " and ".join(use(one, outcomes) for one in complete if one not in ranked)
+    if not ranked:
+        choose = f"None: nothing arrived in any run for {without}."
+        return Answer(choose, "See the table.", certainty(outcomes))
+    found = answer_of(ranked, outcomes)
+    if without:
+        return replace(found, choose=f"{found.choose} Nothing arrived in any run for {without}.")
+    return found
+
+
+def is_empty(outcome: Outcome) -> bool:
+    """True if no candidate has delivered anything: goodputs of zero, undefined times."""
+    worst = 0.0 if outcome.workload.higher_is_better else None
+    return all(place.mean is None or place.mean == worst for place in outcome.places)
+
+
+def answer_of(ranked: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Answer:
+    """The three lines from the rankings in which something has arrived."""
     bests = {use(one, outcomes): best(one, "") for one in ranked}
     if all(place.n < FEWEST for one in ranked for place in one.places):
         choose = "Nothing yet: fewer than three runs show no significance; use more replications."
@@ -79,7 +99,7 @@ def recommended(outcomes: Sequence[Outcome]) -> list[str]:
 
     Nothing if fewer than three runs show no significance.
     """
-    ranked = [one for one in outcomes if one.name != BESIDE]
+    ranked = [one for one in outcomes if one.name != BESIDE and not is_empty(one)]
     if all(place.n < FEWEST for one in ranked for place in one.places):
         return []
     bests = [best(one, "") for one in ranked]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from bentpipe.compare.legs import Sender
     from bentpipe.explanation import Figures
 
+PACKET = 1500
+"""Bytes of a full packet, which every queue of the satellite link has room for."""
 SATELLITE = 1
 """The number of the satellite's link in every preset."""
 CYCLES = 5
@@ -427,6 +429,10 @@ def of_hosts(text: str | None) -> list[str]:
                 f"--host: {name} is reconstructed, and a ranking for it would be one for hosts that"
                 " may not exist; write it into a scenario (flow.0.host) and use --scenario"
             )
+        if name == "fixed":
+            raise InputError(
+                f"--host: expected `fixed` alone, which is for both hosts, found {text!r}"
+            )
         if name not in known:
             raise InputError(
                 f"--host: there is no profile {name!r}{nearest(name, [*known, 'fixed'])};"
@@ -468,7 +474,8 @@ def queue_of(plain: Link, changed: Link, queue: str | None) -> str:
     """The queue of the satellite link, in the notation of scenarios."""
     if queue is None:
         size = bytes_of(plain.document["link"][SATELLITE]["queue"]["bytes"])
-        return f"{{ bytes = '{round(size * changed.bdp_bytes / plain.bdp_bytes)}B' }}"
+        size = max(round(size * changed.bdp_bytes / plain.bdp_bytes), PACKET)
+        return f"{{ bytes = '{size}B' }}"
     rule = changed.queue_rule
     try:
         number, unit = written(queue)

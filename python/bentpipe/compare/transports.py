@@ -92,6 +92,11 @@ def of_name(name: str, written: dict[str, Any], link: Link) -> Over:
         raise InputError(f"--transports: {name}: {error}") from None
     entry = known.get(spec.target)
     if entry is None:
+        if any(one.name == spec.target for one in _native.transports()):
+            raise InputError(
+                f"--transports: {spec.target} carries no stream of bytes, which the workloads"
+                f" need; expected one of {', '.join(known)}"
+            )
         raise InputError(
             f"--transports: there is no transport {spec.target!r}{nearest(spec.target, known)}"
         )

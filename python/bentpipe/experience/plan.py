@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.compare import traffic
 from bentpipe.compare.links import Link
 from bentpipe.errors import InputError, ScenarioError
+from bentpipe.experience import lasts
 from bentpipe.experience.figures import Kind, kind_of
+from bentpipe.names import flow_names, group_of
 
 if TYPE_CHECKING:
     from bentpipe._native import Scenario
@@ -44,7 +46,7 @@ class Plan:
 
 
 def planned(scenario: Scenario, *, alone: bool = False) -> Plan:
-    """The scenario with applications; `InputError` if it takes none of them.
+    """The scenario with applications; `InputError` if it takes none of them, or is too short.
 
     With `alone`, applications are added without the scenario's own flows.
     """
@@ -56,6 +58,7 @@ def planned(scenario: Scenario, *, alone: bool = False) -> Plan:
             f" ({own[0].kind.key}); leave the option out"
         )
     if own:
+        lasts.check(scenario, own, written(scenario))
         names = ", ".join(dict.fromkeys(one.flow for one in own))
         notes = [f"Applications of the scenario: {names}.", *doubts(scenario, own)]
         return Plan(scenario, own, added=False, notes=notes)
@@ -64,20 +67,32 @@ def planned(scenario: Scenario, *, alone: bool = False) -> Plan:
 
 def applications_of(scenario: Scenario) -> list[Application]:
     """The flows of a scenario with applications of people. Copies of a flow are one."""
-    flows = Link("", scenario).document["flow"]
+    flows = written(scenario)
     return [
         Application(explained.name, kind)
-        for explained, flow in zip(scenario.explain().flows, flows, strict=True)
-        for key in flow["traffic"]
+        for explained in scenario.explain().flows
+        for key in flows[explained.name]["traffic"]
         if (kind := kind_of(key))
     ]
 
 
+def written(scenario: Scenario) -> dict[str, dict[str, Any]]:
+    """The flows as they were written, by their names. `explain` has none of the background."""
+    flows = scenario.values()["flow"]
+    return dict(zip(flow_names(flows), flows, strict=True))
+
+
 def with_added(scenario: Scenario, *, alone: bool) -> Plan:
     """The scenario with a page, a video, a call and a speed test, as far as its path takes them."""
+    if not scenario.explain().flows:
+        raise InputError(
+            f"{scenario.name}: expected a flow between hosts, found terminals in the background"
+            " only; applications are added between its ends"
+        )
     link = Link(scenario.name, scenario)
-    own = [] if alone else link.document["flow"]
-    flows, refused = [*own], []
+    own = silent(link) if alone else link.document["flow"]
+    flows = [*own]
+    refused: dict[str, list[str]] = {}
     taken = {flow.get("name") for flow in own}
     start_s = 0.0
     times = []
@@ -89,22 +104,38 @@ def with_added(scenario: Scenario, *, alone: bool) -> Plan:
             scenario.with_({"flow": [*flows, one], "duration": f"{longest:g}s"})
         except ScenarioError as error:
             reason = error.errors[0].reason or error.errors[0].message
-            refused.append(f"Without a {key}: {reason}.")
+            refused.setdefault(reason, []).append(f"a {key}")
             continue
         flows.append(one)
         times.append(f"{key} at {start_s:g} s")
         start_s = longest
+    without = [f"Without {' and '.join(keys)}: {reason}." for reason, keys in refused.items()]
     if len(flows) == len(own):
-        raise InputError(f"{scenario.name}: the path takes no application: {' '.join(refused)}")
+        raise InputError(f"{scenario.name}: the path takes no application: {' '.join(without)}")
     whole = scenario.with_({"flow": flows, "duration": f"{start_s:g}s"})
     notes = [
         f"The scenario has no applications of people. Added between {link.ends['from']} and"
         f" {link.ends['to']}, one after the other: {', '.join(times)}. Duration: {start_s:g} s.",
-        *refused,
-        *about_own_flows([one.name for one in scenario.explain().flows] if own else []),
+        *without,
+        *about_own_flows([] if alone else [one.name for one in scenario.explain().flows]),
     ]
     applications = applications_of(whole)
     return Plan(whole, applications, added=True, notes=[*notes, *doubts(whole, applications)])
+
+
+def silent(link: Link) -> list[dict[str, Any]]:
+    """The flows of the scenario that stay with `--alone`, which start after the run.
+
+    A beam has no group without flows, and no class of flows that do not exist. Its terminals keep
+    their share of the capacity that is free. Paths without a beam keep no flow.
+    """
+    if "beam" not in link.document:
+        return []
+    end_s = sum(length_s(link, key) for key in added_flows(link)) + 1
+    return [
+        {key: value for key, value in flow.items() if key != "stop"} | {"start": f"{end_s:g}s"}
+        for flow in link.document["flow"]
+    ]
 
 
 def doubts(scenario: Scenario, applications: list[Application]) -> list[str]:
@@ -146,7 +177,23 @@ def added_flows(link: Link) -> dict[str, dict[str, Any]]:
 
 def load_s(link: Link) -> float:
     """The time for a load of the page in seconds: 40 s, and four times its time at the rate."""
-    return 40 + round(4 * 8 * LOAD_BYTES / link.rate_bps)
+    return 40 + round(4 * 8 * LOAD_BYTES / least_bps(link))
+
+
+def least_bps(link: Link) -> float:
+    """The rate of the bottleneck in bit/s: of links, of the carrier of a beam, or of a plan.
+
+    The carrier counts as if no other terminal sent.
+    """
+    explained = link.scenario.explain()
+    first = explained.flows[0]
+    groups = [group for beam in explained.beams for group in beam["groups"]]
+    plans = [
+        group["down"]["rate_bps"]
+        for group in groups
+        if group["down"] and any(group_of(node, [group["name"]]) for node in first.route)
+    ]
+    return float(min(link.rate_bps, first.figures.bottleneck_bps, *plans))
 
 
 def length_s(link: Link, key: str) -> float:

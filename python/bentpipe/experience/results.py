@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe import _native
 from bentpipe.arguments import texts
 from bentpipe.compare.folder import run_in_turn, taken
-from bentpipe.compare.links import Link
 from bentpipe.errors import InputError
 from bentpipe.experience import tables
 from bentpipe.experience.figures import NO_TARGET, Target, Verdict
-from bentpipe.experience.limits import Limit, evidence, legs_of, limit
+from bentpipe.experience.first_run import first_run
+from bentpipe.experience.limits import Limit, evidence, limit
 from bentpipe.experience.plan import Plan, planned
+from bentpipe.experience.rates import most_of, rates_of
+from bentpipe.experience.routes import routes_of
 from bentpipe.seal import sealed
 from bentpipe.study import Base, Replications, Study
 from bentpipe.study.quantities import shown
 from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     import polars as pl
@@ -151,7 +153,7 @@ def experience(
     study is kept in this folder, and the same call continues there.
 
     `progress` is called with the number of finished runs. `InputError` for a path that takes no
-    application, before anything runs.
+    application, and for a `duration` in which its applications cannot end, before anything runs.
     """
     if replications < 1:
         raise InputError.of_value("replications", "1 or more", str(replications))
@@ -193,9 +195,11 @@ def run(
 def study_of(plan: Plan, replications: int) -> Study:
     """One variant with all quantities of all applications."""
     names = []
+    routes = routes_of(plan.scenario)
     for one in plan.applications:
         names += [figure.form.format(flow=one.flow) for figure in one.kind.figures]
         names += evidence(one.kind.key, one.flow)
+        names += routes[one.flow].evidence
     return Study.make(
         name=f"{plan.scenario.name}-experience",
         title=f"Experience of {plan.scenario.name}",
@@ -208,30 +212,45 @@ def study_of(plan: Plan, replications: int) -> Study:
 def reports_of(plan: Plan, results: Results) -> list[Report]:
     """The figures and limits of all applications."""
     cells = {cell.quantity: cell for cell in results.cells}
-    legs = split_legs(plan)
-    rate_bps = Link("", plan.scenario).rate_bps
+    legs, beams = first_run(plan.scenario)
+    routes, rates = routes_of(plan.scenario, beams), rates_of(plan.scenario)
+    most = most_of(plan.scenario)
 
     def mean(name: str) -> float | None:
         return cells[name].mean
 
+    def limit_of(one: Application) -> Limit:
+        route, rate = routes[one.flow], rates.get(one.flow)
+        return limit(one.kind.key, one.flow, mean, route, legs=legs(one.flow), rate=rate)
+
     return [
         Report(
             one,
-            [measured(one, number, cells) for number in range(len(one.kind.figures))],
-            limit(one.kind.key, one.flow, mean, legs=legs(one.flow), rate_bps=rate_bps),
+            [
+                measured(one, number, cells, most.get(one.flow, {}))
+                for number in range(len(one.kind.figures))
+            ],
+            limit_of(one),
         )
         for one in plan.applications
     ]
 
 
-def measured(one: Application, number: int, cells: Mapping[str, Estimate]) -> Measured:
-    """A figure of an application with its verdict. A run without a value misses the target."""
+def measured(
+    one: Application, number: int, cells: Mapping[str, Estimate], most: Mapping[str, float]
+) -> Measured:
+    """A figure of an application with its verdict. A run without a value misses the target.
+
+    `most` has rates that the path carries at most, by column. A speed test may measure more, and
+    reaches no target by that.
+    """
     figure = one.kind.figures[number]
     cell = cells[figure.form.format(flow=one.flow)]
     verdict: Verdict | None = None
     if figure.target:
         verdict = figure.target.judge(cell.mean, cell.ci95, exact=cell.deterministic)
-        if cell.undefined and verdict == "reached":
+        is_too_much = most.get(cell.quantity.rpartition(".")[2], inf) < figure.target.value
+        if verdict == "reached" and (cell.undefined or is_too_much):
             verdict = "not clear"
     return Measured(
         quantity=cell.quantity,
@@ -245,16 +264,3 @@ def measured(one: Application, number: int, cells: Mapping[str, Estimate]) -> Me
         verdict=verdict,
         deterministic=cell.deterministic,
     )
-
-
-def split_legs(plan: Plan) -> Callable[[str], list[dict[str, object]]]:
-    """The legs of each flow that a proxy splits, in the run with the first seed."""
-    flows = plan.scenario.explain().flows
-    if not any(flow.legs for flow in flows):
-        return lambda _: []
-    recording = _native.run(plan.scenario.with_({"record": {}}))
-    if "legs" not in recording.names:
-        return lambda _: []
-    from bentpipe.runs import Run
-
-    return partial(legs_of, Run(recording, plan.scenario).recording.table("legs"))

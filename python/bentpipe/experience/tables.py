@@ -10,6 +10,7 @@ from bentpipe.console import few, table
 from bentpipe.experience.figures import NO_TARGET
 from bentpipe.numbers import ends, scaled
 from bentpipe.study.quantities import Quantity, shown
+from bentpipe.study.significance import ALL_THE_SAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +83,7 @@ def answer(reports: Sequence[Report], runs: int) -> dict[str, str]:
     places = [f"{one.application.flow}: {one.limit.by}" for one in reports]
     exact = all(one.deterministic for report in reports for one in report.measured)
     sure = f"{runs} run{'' if runs == 1 else 's'}, simulated"
-    sure += ", all the same: nothing in the scenario is random" if exact else ""
+    sure += f", all the same: {ALL_THE_SAME}" if exact else ""
     return {
         "targets": f"{'; '.join(parts)}.",
         "limits": f"{few(places, separator=', ')}.",

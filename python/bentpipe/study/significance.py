@@ -28,6 +28,8 @@ LEVEL = 0.05
 Finding = Literal["significant", "not significant", "deterministic", "too few", "undefined"]
 NAMED = 6
 """Deterministic variants that a sentence names, at most."""
+ALL_THE_SAME = "nothing depends on the seed, or nothing random happened"
+"""The reasons for runs that are all the same. The runs do not show which it is."""
 NOT_SIGNIFICANT = "(n.s.)"
 """Follows differences that are not significant."""
 DETERMINISTIC = "(det.)"
@@ -242,8 +244,7 @@ def deterministic_sentence(names: Sequence[str], number: int) -> str:
         who = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
         who += " are" if len(names) > 1 else " is"
     return (
-        f"{who} deterministic: every run is the same, because nothing depends on the seed, or"
-        " nothing random happened. Such values have no interval. Differences between them (det.)"
-        " are exact for these runs, and no significance: a small change of the scenario may change"
-        " them (docs/traps.md)."
+        f"{who} deterministic: every run is the same, because {ALL_THE_SAME}. Such values have no"
+        " interval. Differences between them (det.) are exact for these runs, and no significance:"
+        " a small change of the scenario may change them (docs/traps.md)."
     )

@@ -67,7 +67,8 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
 def seeds_matter(found: dict[str, Values]) -> bool | None:
     """True if any two runs of a variant differ; None if no variant has two runs with a value.
 
-    If they do not differ, nothing in the scenario is random, and intervals have no meaning.
+    If they do not differ, nothing depends on the seed, or nothing random happened. Then intervals
+    have no meaning.
     """
     several = [
         runs

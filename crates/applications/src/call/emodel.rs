@@ -3,6 +3,10 @@
 //!
 //! Equations are numbered as in the recommendation. Of the parameters only the delay, the loss, the
 //! codec and the echo vary. The others have the defaults of table 2, which make R = 93.2.
+//!
+//! Decision: equation 7-29 was fitted to few losses in short bursts, and R is a number from 0 to
+//! 100. With long bursts the equation goes far beyond its largest impairment of 95, to ratings of
+//! -1,000. Here Ie-eff is at most 95 and R at least 0, so that means of ratings are about calls.
 
 /// Defaults of table 2: loudness ratings, sidetone, noises, and the echo paths.
 const SLR: f64 = 8.0;
@@ -33,14 +37,15 @@ pub struct Conditions {
     pub has_echo: bool,
 }
 
-/// Rating factor R (equation 7-1).
+/// Rating factor R, from 0 to 100 (equation 7-1).
 pub fn rating(conditions: &Conditions) -> f64 {
     let noise = noise();
     let signal_to_noise = 15.0 - 1.5 * (SLR + noise);
-    signal_to_noise
+    let rating = signal_to_noise
         - simultaneous(noise, signal_to_noise, conditions)
         - delay(noise, signal_to_noise, conditions)
-        - equipment(conditions)
+        - equipment(conditions);
+    rating.max(0.0)
 }
 
 /// Mean opinion score of a rating factor (equation B-4).
@@ -133,14 +138,14 @@ fn absolute_delay(one_way: f64) -> f64 {
     25.0 * (rooted(x, 6.0) - 3.0 * rooted(x / 3.0, 6.0) + 2.0)
 }
 
-/// Impairment by codec and loss (Ie-eff, equation 7-29).
+/// Impairment by codec and loss, at most 95 (Ie-eff, equation 7-29).
 fn equipment(conditions: &Conditions) -> f64 {
     let Conditions { loss_percent, burst_ratio, equipment, robustness, .. } = *conditions;
     if loss_percent <= 0.0 {
         return equipment;
     }
     let share = loss_percent / (loss_percent / burst_ratio + robustness);
-    equipment + (95.0 - equipment) * share
+    equipment + (95.0 - equipment) * share.min(1.0)
 }
 
 #[cfg(test)]
@@ -170,6 +175,21 @@ mod tests {
             if reaches(middle) { low = middle } else { high = middle }
         }
         Some(low)
+    }
+
+    #[test]
+    fn long_bursts_of_losses_make_no_rating_below_zero() {
+        for (loss_percent, burst_ratio) in [(8.0, 40.0), (50.0, 100.0), (100.0, 1.0)] {
+            let conditions = Conditions {
+                delay_ms: 300.0,
+                loss_percent,
+                burst_ratio,
+                equipment: 0.0,
+                robustness: 4.3,
+                has_echo: true,
+            };
+            assert_eq!((equipment(&conditions) <= 95.0, rating(&conditions)), (true, 0.0));
+        }
     }
 
     /// A call of G.711 without concealment.

@@ -32,10 +32,12 @@ mod assignment;
 mod counters;
 mod filter;
 mod lines;
+mod lone;
 mod random;
 pub mod requests;
 pub mod rle;
 mod rotation;
+mod settings;
 pub mod waveforms;
 
 use std::cmp::Reverse;
@@ -44,139 +46,17 @@ use std::collections::{BinaryHeap, VecDeque};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Span, Time};
 
-use crate::access;
-use crate::classes::Classes;
 use crate::packet::{Arrived, Delays, Offered, TerminalCounters, TerminalId, Waiting};
-use crate::plan::{Meter, Plan};
+use crate::plan::Meter;
 use active::{Active, Kind};
 use assignment::Assigned;
 pub use counters::SlotCounters;
 pub use filter::Filter;
 use lines::Lines;
 use random::Random;
-use requests::{Left, Policy};
+use requests::Left;
 use rotation::Turns;
-use waveforms::{BurstLength, Waveform};
-
-/// Settings of a return channel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// Length of a frame.
-    pub frame: Span,
-    /// Number of carriers.
-    pub carriers: u32,
-    /// Symbols per second of each carrier.
-    pub symbol_rate: f64,
-    /// Length of the bursts.
-    pub bursts: BurstLength,
-    /// Propagation from the terminals to the gateway.
-    pub delay: Span,
-    /// Time from a request to the earliest start of a frame with its slots.
-    pub control_delay: Span,
-    /// The channel for random access; `None` without one.
-    pub access: Option<access::Settings>,
-    /// Classes of traffic.
-    pub classes: Classes,
-    /// Groups of terminals.
-    pub groups: Vec<Group>,
-}
-
-/// Settings of a group of terminals.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Group {
-    /// Its waveform.
-    pub waveform: Waveform,
-    /// Rate of constant assignment of each terminal in bit/s.
-    pub constant: u64,
-    /// How its terminals request capacity; `None` if they do not.
-    pub policy: Option<Policy>,
-    /// Its terminals have a part of the free capacity.
-    pub free: bool,
-    /// Its terminals send at random where they have no slots.
-    pub access: bool,
-    /// Weight of its rates in a shortage.
-    pub weight: u32,
-    /// Bytes of each class that wait at a terminal.
-    pub buffer: u64,
-    /// Plan of a subscriber; `None` without one.
-    pub plan: Option<Plan>,
-}
-
-impl Settings {
-    /// Slots of a carrier in a frame.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates where nothing fits in memory"
-    )]
-    pub fn slots_of_carrier(&self) -> u32 {
-        // A frame of whole slots is not one slot shorter because its length is rounded.
-        let slots = self.frame.as_secs_f64() * self.symbol_rate / f64::from(self.bursts.symbols());
-        (slots + 1e-6).floor() as u32
-    }
-
-    /// Slots of all carriers in a frame.
-    pub fn slots(&self) -> u32 {
-        self.slots_of_carrier().saturating_mul(self.carriers)
-    }
-
-    /// How long a slot takes.
-    pub fn slot(&self) -> Span {
-        Span::from_secs_f64(f64::from(self.bursts.symbols()) / self.symbol_rate)
-    }
-
-    /// Frames from that of a request to that of its slots.
-    pub fn loop_frames(&self) -> u64 {
-        self.control_delay.as_nanos().div_ceil(self.frame.as_nanos())
-    }
-
-    /// Slots of a frame that carry `rate` bit/s of long packets of a group.
-    pub fn slots_of_rate(&self, rate: f64, group: &Group) -> f64 {
-        rate * self.frame.as_secs_f64() / f64::from(8 * group.waveform.net_bytes())
-    }
-
-    /// How long a packet of `bytes` waits and is sent, in seconds, that finds everything idle: the
-    /// mean over its place in a frame. `free_members` terminals share the free capacity.
-    ///
-    /// With free capacity, half a frame, or half of the frames until the turn of the terminal; on
-    /// request, half a period and the frames of the control loop. At random without a collision,
-    /// half a frame and the frame of the burst.
-    pub fn lone_delay(&self, group: &Group, free_members: u64, bytes: u32) -> f64 {
-        let frame = self.frame.as_secs_f64();
-        let bursts = f64::from(rle::bursts(group.waveform.payload, [bytes], 0));
-        let sending = bursts * self.slot().as_secs_f64();
-        let constant = self.slots_of_rate(group.constant as f64, group);
-        // Frames from one slot without requests to the next.
-        let turn = |slots: f64| if slots > 0.0 { (1.0 / slots).max(1.0) } else { f64::INFINITY };
-        let free =
-            if group.free { f64::from(self.slots()) / free_members.max(1) as f64 } else { 0.0 };
-        let unrequested = turn(constant.max(free));
-        let waits = frame * unrequested / 2.0;
-        let rest = if constant.max(free) >= 1.0 {
-            sending
-        } else {
-            sending + (bursts - 1.0) * frame * unrequested
-        };
-        let random = self.access.filter(|_| group.access);
-        let requested = group.policy.map_or(f64::INFINITY, |policy| {
-            let period = policy.period.max(self.frame).as_secs_f64();
-            // A burst at random is sent in the next frame, and decoded at its end.
-            let until_there = if random.is_some() { 1.5 * frame } else { period / 2.0 };
-            until_there + self.loop_frames() as f64 * frame + sending
-        });
-        let fits = random.is_some_and(|access| access.packets && bursts <= 1.0);
-        let at_random = if fits { 1.5 * frame } else { f64::INFINITY };
-        (waits + rest).min(requested).min(at_random)
-    }
-
-    /// Slots of constant assignment that all `members` of a group have before frame number `frame`.
-    fn constant_before(&self, group: &Group, members: u64, frame: u64) -> u64 {
-        let rate = u128::from(group.constant) * u128::from(members);
-        let bit_nanos = rate * u128::from(self.frame.as_nanos()) * u128::from(frame);
-        let slots = bit_nanos / (8_000_000_000 * u128::from(group.waveform.net_bytes()));
-        u64::try_from(slots).unwrap_or(u64::MAX)
-    }
-}
+pub use settings::{Group, Settings};
 
 /// A terminal.
 #[derive(Clone, Debug)]

@@ -3,7 +3,10 @@
 use link::{DemandSettings, Purpose, stream};
 use units::Rate;
 
-use super::requests::Category;
+use crate::classes::Classes;
+
+use super::requests::{Category, Policy};
+use super::waveforms::BurstLength;
 use super::*;
 
 const FRAME: Span = Span::from_millis(100);
@@ -90,7 +93,7 @@ fn a_lone_packet_waits_for_a_frame_and_the_control_loop() {
     for (bytes, slots) in [(40, 2.0), (1500, 43.0)] {
         let settings = settings(1, group(Some(policy(Category::Vbdc, 1.0)), false, 0));
         let [mean, least, most] = lone(&settings, 1, bytes);
-        assert_near(mean, settings.lone_delay(&settings.groups[0], 0, bytes), 0.005);
+        assert_near(mean, settings.lone_delay(0, &[1], bytes), 0.005);
         let rest = LOOP.as_secs_f64() + slots * settings.slot().as_secs_f64();
         assert_near(mean, 0.05 + rest, 0.005);
         assert!(least > rest && most < 0.1 + rest, "{least} to {most}");
@@ -117,8 +120,8 @@ fn a_lone_packet_waits_as_with_demand_assignment_of_a_link() {
     }
 }
 
-/// N/S F/2 + s if there are more terminals than slots, otherwise F/2 + s: with two slots for each,
-/// both are at the same instant, on two carriers.
+/// N/S F/2 + s if there are more terminals than slots. With two slots for each, both may be at the
+/// same instant, on two carriers.
 #[test]
 fn free_capacity_goes_round() {
     for (carriers, members, expected) in [(10, 1490, 0.05), (1, 1490, 0.5), (10, 745, 0.05)] {
@@ -126,8 +129,26 @@ fn free_capacity_goes_round() {
         let [mean, _, _] = lone(&settings, members, 30);
         let slot = settings.slot().as_secs_f64();
         assert_near(mean, expected + slot, 0.05);
-        let group = &settings.groups[0];
-        assert_near(settings.lone_delay(group, members as u64, 30), expected + slot, 1e-6);
+        assert_near(settings.lone_delay(0, &[members as u64], 30), mean, 0.05);
+    }
+}
+
+/// Several slots of a terminal in a frame: about F/2k + s, and more where they lie together.
+#[test]
+fn slots_without_requests_that_a_terminal_has_several_of_are_waited_for_in_turn() {
+    for (carriers, members, constant, free) in [
+        (2, 4, 0, true),
+        (1, 1, 0, true),
+        (1, 7, 0, true),
+        (2, 4, 100_000, false),
+        (1, 2, 30_000, false),
+    ] {
+        let settings = settings(carriers, group(None, free, constant));
+        for bytes in [30, 1500] {
+            let [mean, _, _] = lone(&settings, members, bytes);
+            let expected = settings.lone_delay(0, &[members as u64], bytes);
+            assert_near(expected, mean, 0.05);
+        }
     }
 }
 
@@ -295,7 +316,7 @@ fn the_first_datagrams_arrive_sooner_at_random() {
     let requested = mean_of_last(&requested);
     assert_near(random, 0.15, 0.02);
     let settings = at_random(49, CRDSA, true);
-    assert_near(settings.lone_delay(&settings.groups[0], 0, 48), 0.15, 1e-9);
+    assert_near(settings.lone_delay(0, &[1], 48), 0.15, 1e-9);
     assert!(requested - random > 0.5, "{requested} against {random}");
 }
 
@@ -363,7 +384,7 @@ fn requests_at_random_take_a_frame_more_than_control_slots() {
     let [mean, _, _] = lone(&settings, 4, 1500);
     let sending = 3.0 * settings.slot().as_secs_f64();
     assert_near(mean, 0.05 + 0.1 + LOOP.as_secs_f64() + sending, 0.01);
-    assert_near(settings.lone_delay(&settings.groups[0], 0, 1500), mean, 0.01);
+    assert_near(settings.lone_delay(0, &[4], 1500), mean, 0.01);
 }
 
 /// The gateway's control of the load keeps an overloaded channel near its target.

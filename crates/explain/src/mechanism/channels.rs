@@ -152,7 +152,12 @@ fn lockless(scenario: &Scenario, channel: &Channel) -> Option<String> {
 /// Times at which the signal is too weak for what the modem sends.
 fn lost_by_fade(scenario: &Scenario, channel: &Channel) -> Option<String> {
     let Channel::Acm { acm, .. } = channel else { return None };
-    let end = Time::ZERO + scenario.duration;
+    lost_by_signal(scenario.duration, acm)
+}
+
+/// Time of a run in which no choice of a modem gets through, in words, if it is more than 1 %.
+pub(crate) fn lost_by_signal(duration: Span, acm: &Acm) -> Option<String> {
+    let end = Time::ZERO + duration;
     let of_run = |(from, to): &(Time, Time)| (*to).min(end).since((*from).min(end));
     let lost = acm.outages().iter().map(of_run).fold(Span::ZERO, |sum, span| sum + span);
     let seconds = lost.as_secs_f64();
@@ -167,7 +172,7 @@ fn lost_by_fade(scenario: &Scenario, channel: &Channel) -> Option<String> {
         "the attenuation changes faster than the control loop follows, which `margin` can absorb"
             .into()
     };
-    (seconds > 0.01 * scenario.duration.as_secs_f64())
+    (seconds > 0.01 * duration.as_secs_f64())
         .then(|| format!("all packets are lost for {seconds:.1}s of the run: {why}"))
 }
 

@@ -17,16 +17,11 @@ use rustix::net::{
     send, sendto, socket_with,
 };
 use wire::IpPacket;
+use wire::netlink::{ACK, Item, Request, attributes, items};
 
 use crate::config::SideName;
 use crate::sys;
 
-/// linux/netlink.h.
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
-const NLMSG_ERROR: u16 = 2;
-const MESSAGE_HEADER: usize = 16;
-const ATTRIBUTE_HEADER: usize = 4;
 /// Family, version and group of a message of netfilter.
 const NFGENMSG: usize = 4;
 /// linux/netfilter/nfnetlink.h and nfnetlink_log.h.
@@ -39,8 +34,6 @@ const NFULA_CFG_CMD: u16 = 1;
 const NFULA_CFG_MODE: u16 = 2;
 const NFULNL_CFG_CMD_BIND: u8 = 1;
 const NFULNL_COPY_PACKET: u8 = 2;
-/// The upper bits of the type of an attribute are flags.
-const TYPE: u16 = 0x3fff;
 /// linux/in6.h; libc has no name for it.
 const IPV6_HDRINCL: i32 = 36;
 
@@ -108,20 +101,10 @@ impl AsFd for Syns {
 
 /// A request about a group with one attribute.
 fn request(group: u16, attribute: u16, value: &[u8]) -> Vec<u8> {
-    let length = ATTRIBUTE_HEADER + value.len();
-    let total = MESSAGE_HEADER + NFGENMSG + length.next_multiple_of(4);
-    let mut bytes = Vec::with_capacity(total);
-    bytes.extend_from_slice(&(total as u32).to_ne_bytes());
-    bytes.extend_from_slice(&NFULNL_MSG_CONFIG.to_ne_bytes());
-    bytes.extend_from_slice(&(NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
-    bytes.extend_from_slice(&[0; 8]); // sequence number and sender: none
-    bytes.extend_from_slice(&[0, 0]); // any family, version 0
-    bytes.extend_from_slice(&group.to_be_bytes());
-    bytes.extend_from_slice(&(length as u16).to_ne_bytes());
-    bytes.extend_from_slice(&attribute.to_ne_bytes());
-    bytes.extend_from_slice(value);
-    bytes.resize(total, 0);
-    bytes
+    let [high, low] = group.to_be_bytes();
+    // Any family, version 0.
+    let request = Request::new(NFULNL_MSG_CONFIG, ACK, &[0, 0, high, low]);
+    request.attribute(attribute, value).into_bytes()
 }
 
 /// Reads the kernel's answer to a request. It is there when the request has been sent.
@@ -129,55 +112,23 @@ fn confirmed(socket: &OwnedFd) -> io::Result<()> {
     let mut buffer = vec![0; ROOM];
     loop {
         let (_, length) = recv(socket, &mut *buffer, RecvFlags::empty())?;
-        for (kind, body) in messages(&buffer[..length.min(ROOM)]) {
-            // Packets may come before.
-            if kind == NLMSG_ERROR {
-                let code = body.get(..4).and_then(|code| code.try_into().ok());
-                return match code.map_or(0, i32::from_ne_bytes) {
-                    0 => Ok(()),
-                    code => Err(io::Error::from_raw_os_error(-code)),
-                };
+        for item in items(&buffer[..length.min(ROOM)]) {
+            match item {
+                Item::Answer(0) => return Ok(()),
+                Item::Answer(error) => return Err(io::Error::from_raw_os_error(error)),
+                Item::Damaged => return Err(io::ErrorKind::InvalidData.into()),
+                // Packets may come before.
+                Item::Message(..) | Item::Done => {}
             }
         }
     }
 }
 
-/// Types and bodies of the messages in a buffer.
-fn messages(buffer: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    items(buffer, MESSAGE_HEADER, |header| {
-        let length = header.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes));
-        (length as usize, u16::from_ne_bytes([header[4], header[5]]))
-    })
-}
-
-/// Types and values of the attributes in a buffer.
-fn attributes(buffer: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    items(buffer, ATTRIBUTE_HEADER, |header| {
-        let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
-        (usize::from(word(0)), word(2) & TYPE)
-    })
-}
-
-/// Items with a header that has their length, each at a multiple of four bytes. It ends at the
-/// first one that is longer than the rest or shorter than its header.
-fn items(
-    mut rest: &[u8],
-    header: usize,
-    read: impl Fn(&[u8]) -> (usize, u16),
-) -> impl Iterator<Item = (u16, &[u8])> {
-    std::iter::from_fn(move || {
-        let (length, kind) = read(rest.get(..header)?);
-        let body = rest.get(header..length)?;
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some((kind, body))
-    })
-}
-
 /// The SYNs in a buffer of messages.
 fn held(buffer: &[u8]) -> Vec<Held> {
-    let packets = messages(buffer).filter(|(kind, _)| *kind == NFULNL_MSG_PACKET);
-    packets
-        .filter_map(|(_, body)| {
+    items(buffer)
+        .filter_map(|item| {
+            let Item::Message(NFULNL_MSG_PACKET, body) = item else { return None };
             let (mut side, mut packet) = (None, None);
             for (kind, value) in attributes(body.get(NFGENMSG..)?) {
                 match kind {
@@ -268,25 +219,6 @@ mod tests {
 
     use super::*;
 
-    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
-        let length = MESSAGE_HEADER + body.len();
-        let mut bytes = (length as u32).to_ne_bytes().to_vec();
-        bytes.extend_from_slice(&kind.to_ne_bytes());
-        bytes.extend_from_slice(&[0; 10]);
-        bytes.extend_from_slice(body);
-        bytes.resize(length.next_multiple_of(4), 0);
-        bytes
-    }
-
-    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
-        let length = ATTRIBUTE_HEADER + value.len();
-        let mut bytes = (length as u16).to_ne_bytes().to_vec();
-        bytes.extend_from_slice(&kind.to_ne_bytes());
-        bytes.extend_from_slice(value);
-        bytes.resize(length.next_multiple_of(4), 0);
-        bytes
-    }
-
     fn syn() -> Vec<u8> {
         let addresses = Addresses::V4([10, 1, 0, 2].into(), [10, 2, 0, 2].into());
         let mut bytes = Vec::new();
@@ -296,8 +228,9 @@ mod tests {
     }
 
     fn copy(prefix: &[u8], packet: &[u8]) -> Vec<u8> {
-        let parts = [attribute(NFULA_PREFIX, prefix), attribute(NFULA_PAYLOAD, packet)];
-        message(NFULNL_MSG_PACKET, &[&[2, 0, 0, 1][..], &parts.concat()].concat())
+        let message = Request::new(NFULNL_MSG_PACKET, 0, &[2, 0, 0, 1]);
+        let message = message.attribute(NFULA_PREFIX, prefix).attribute(NFULA_PAYLOAD, packet);
+        message.into_bytes()
     }
 
     #[test]
@@ -308,7 +241,7 @@ mod tests {
             copy(b"satellite\0", &good),
             copy(b"elsewhere\0", &good),
             copy(b"terrestrial\0", &bad),
-            message(3, &[]),
+            Request::new(3, 0, &[]).into_bytes(),
             copy(b"terrestrial\0", &good),
         ]
         .concat();
@@ -321,8 +254,10 @@ mod tests {
     fn a_request_is_one_message_with_one_attribute() {
         let bytes = request(4440, NFULA_CFG_CMD, &[NFULNL_CFG_CMD_BIND]);
         assert_eq!(bytes.len(), 28);
-        let (kind, body) = messages(&bytes).next().unwrap();
-        assert_eq!((kind, &body[2..4]), (NFULNL_MSG_CONFIG, &4440_u16.to_be_bytes()[..]));
+        let Some(Item::Message(NFULNL_MSG_CONFIG, body)) = items(&bytes).next() else {
+            panic!("a message with the configuration of a group")
+        };
+        assert_eq!(body[2..4], 4440_u16.to_be_bytes());
         assert_eq!(attributes(&body[4..]).collect::<Vec<_>>(), [(1, &[1][..])]);
     }
 

@@ -230,23 +230,41 @@ pub(super) fn split(
         share_rates(scenario, &routes, (*number, flows), &of_node.sides, problems);
     }
     if problems.is_empty() {
-        problems.extend(unused(sides, &used));
+        problems.extend(unused(sides, &used, scenario, &routes));
     }
 }
 
 /// Proxies that split nothing.
-fn unused(sides: &Sides, used: &BTreeSet<usize>) -> Vec<Problem> {
+fn unused(
+    sides: &Sides,
+    used: &BTreeSet<usize>,
+    scenario: &Scenario,
+    routes: &Routes,
+) -> Vec<Problem> {
     let used: BTreeSet<_> =
         used.iter().filter_map(|node| sides.get(node)).map(Arc::as_ptr).collect();
     let mut found: Vec<&Arc<Written>> =
         sides.values().filter(|one| !used.contains(&Arc::as_ptr(one))).collect();
     found.dedup_by_key(|one| Arc::as_ptr(one));
+    let crosses = |flow: &Flow, one: &Arc<Written>| {
+        let nodes = routes.nodes(flow.from, flow.to, &scenario.links);
+        let is_there = |node: &usize| sides.get(node).is_some_and(|other| Arc::ptr_eq(other, one));
+        !flow.transport.is_tcp() && nodes.iter().any(is_there)
+    };
     let problem = |one: &Arc<Written>| {
         let Written { name, sides: [terrestrial, _] } = &**one;
         let mut path = terrestrial.path.clone();
         path.0.pop();
-        let expected = "a node that a flow crosses from one side to the other";
-        Problem::new(path, expected, format!("{name:?}"))
+        let expected = "a node that a flow over TCP crosses from one side to the other";
+        let problem = Problem::new(path, expected, format!("{name:?}"));
+        match scenario.flows.iter().find(|flow| crosses(flow, one)) {
+            Some(flow) => problem.because(format!(
+                "{:?} is over {}, which proxies do not split",
+                flow.name,
+                flow.transport.protocol().name()
+            )),
+            None => problem,
+        }
     };
     found.into_iter().map(problem).collect()
 }

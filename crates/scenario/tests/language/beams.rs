@@ -252,3 +252,20 @@ fn explain_shows_both_capacities_and_the_delay_of_a_grant() {
     assert!(first.figures.base_rtt_ms > 520.0 + 850.0, "{}", first.figures.base_rtt_ms);
     assert!(explanation.to_string().contains("Beam spot: 100 terminals behind gateway"));
 }
+
+#[test]
+fn a_group_whose_signal_is_too_weak_for_every_choice_is_a_warning() {
+    let found = |attenuation: &str| {
+        let text = text("", "", attenuation, "");
+        let loaded = Loaded::parse(&text, "beams.toml", &[]).unwrap();
+        let warnings = explain(&loaded.scenario, &loaded.written).warnings.into_iter();
+        let of_kind = warnings.filter(|one| one.kind == WarningKind::GroupWithoutModcod);
+        of_kind.map(|one| (one.subject, one.message, one.place.line)).collect::<Vec<_>>()
+    };
+    assert!(found("").is_empty() && found("attenuation = 3").is_empty());
+    let warned = found("attenuation = 30");
+    let [(subject, message, line)] = &warned[..] else { panic!("{warned:?}") };
+    assert_eq!(subject, "group home of spot");
+    assert!(message.starts_with("on the forward carrier, all packets are lost for 10.0s of"));
+    assert!(line.is_some(), "the key `es_n0` of the group");
+}

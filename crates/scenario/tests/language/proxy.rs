@@ -179,6 +179,8 @@ fn proxies_that_cannot_be() {
         text(
             "name = \"gateway\"\nforwarding = { rate = \"1Mbit/s\", buffer = \"10kB\" }\nproxy = { satellite = { towards = [\"terminal\"] } }",
         ),
+        gateway("{ satellite = { towards = [\"terminal\"] } }")
+            .replace("initial_window = 4", "protocol = \"quic\""),
     ];
     let mut all = String::new();
     for text in nodes {

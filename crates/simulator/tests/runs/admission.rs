@@ -72,7 +72,7 @@ fn a_server_that_does_not_answer_in_time_is_given_up() {
         ))
     };
     let early = run_with("connect_timeout = \"5s\"");
-    assert_eq!(early.flows[0].abort_cause.as_deref(), Some("user-timeout"));
+    assert_eq!(early.flows[0].abort_cause.as_deref(), Some("reset"));
     assert_eq!(proxies(&early, "failed_connections"), [1]);
     let late = run_with("accept = \"late\", connect_timeout = \"5s\"");
     assert_eq!((late.flows[0].aborted, late.flows[0].completed), (false, false));

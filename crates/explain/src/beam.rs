@@ -251,6 +251,16 @@ pub(crate) fn explain(scenario: &Scenario) -> Vec<BeamExplanation> {
     scenario.beams.iter().map(|beam| of_beam(scenario, beam)).collect()
 }
 
+/// Groups with a noise temperature and without rain, with their numbers among those of the beam.
+pub(crate) fn rainless(beam: &Beam) -> impl Iterator<Item = (usize, &BeamGroup)> {
+    let is_dry = |signal: &CellSignal| {
+        let signal = signal.acm.signal();
+        signal.system_temperature.is_some() && signal.fade.deepest().1 <= 0.0
+    };
+    let groups = beam.groups.iter().enumerate();
+    groups.filter(move |(_, group)| group.signals.iter().all(is_dry))
+}
+
 /// Groups of terminals whose signal is too weak for any choice of the modem during a part of the
 /// run: the group, its name and the reason.
 pub(crate) fn weak_signals(scenario: &Scenario) -> Vec<(About, String, String)> {
@@ -269,16 +279,6 @@ pub(crate) fn weak_signals(scenario: &Scenario) -> Vec<(About, String, String)> 
         }
     }
     found
-}
-
-/// Groups with a noise temperature and without rain, with their numbers among those of the beam.
-pub(crate) fn rainless(beam: &Beam) -> impl Iterator<Item = (usize, &BeamGroup)> {
-    let is_dry = |signal: &CellSignal| {
-        let signal = signal.acm.signal();
-        signal.system_temperature.is_some() && signal.fade.deepest().1 <= 0.0
-    };
-    let groups = beam.groups.iter().enumerate();
-    groups.filter(move |(_, group)| group.signals.iter().all(is_dry))
 }
 
 /// Bits of full IP packets in a symbol at the start, in a cell.

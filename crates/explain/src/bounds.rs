@@ -51,8 +51,8 @@ impl Bounds {
         self.capacity_bps.min(self.window_bps)
     }
 
-    /// Bytes of payload that arrive at most, from the node with the data to the other one. The first
-    /// window needs no answer.
+    /// Bytes of payload that arrive at most, from the node with the data to the other one. The
+    /// first window needs no answer.
     pub fn bytes(&self) -> f64 {
         let of_window = self.window_bytes + self.window_bps / 8.0 * self.seconds;
         let sent = (self.capacity_bps / 8.0 * self.seconds).min(of_window);

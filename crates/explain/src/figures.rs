@@ -75,8 +75,8 @@ pub struct Figures {
     /// Rates of SCPS-TP's routes whose data meets at the slowest link or router.
     #[serde(skip)]
     pub rated: Option<Rated>,
-    /// Number of queues of `bottleneck_queue_bytes` before the bottleneck: one for each terminal of a
-    /// beam that flows send data to.
+    /// Number of queues of `bottleneck_queue_bytes` before the bottleneck: one for each terminal of
+    /// a beam that flows send data to.
     #[serde(skip)]
     pub bottleneck_queues: usize,
     /// What holds in every run.

@@ -20,8 +20,8 @@ const RECEIVE: f64 = 2.0;
 /// Sizes are whole mebibytes.
 const MIB: f64 = 1_048_576.0;
 
-/// A send buffer whose largest size is below what the path holds, unless the flows of the bottleneck
-/// reach its rate `together`, in bit/s.
+/// A send buffer whose largest size is below what the path holds, unless the flows of the
+/// bottleneck reach its rate `together`, in bit/s.
 pub(crate) fn send_buffer(flow: &Flow, figures: &Figures, together: f64) -> Option<String> {
     let tuning = flow.transport.tcp()?.send_tuning?;
     let data = tuning.max.get() as f64 * DATA;

@@ -1,9 +1,9 @@
 //! What a run draws from its seed, before it runs.
 //!
 //! The simulator knows after a run whether its seed was drawn from (`link::Seed`). Here is the only
-//! list of what may draw. [`of_direction`] names all settings of a link, and `Traffic::is_drawn` all
-//! applications, so that a new one has to be considered. A part that is not known to draw nothing
-//! counts as drawing.
+//! list of what may draw. [`of_direction`] names all settings of a link, and `Traffic::is_drawn`
+//! all applications, so that a new one has to be considered. A part that is not known to draw
+//! nothing counts as drawing.
 
 use scenario::model::{Channel, Direction, Flow, Scenario, SwitchRule};
 use units::Span;

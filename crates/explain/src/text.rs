@@ -421,8 +421,6 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         n => format!(", shared by {n} flows"),
     };
     let answer = if figures.has_window { "ACK" } else { "answer" };
-    let is_steady = figures.rate_range_bps.is_none() && figures.rtt_range_ms.is_none();
-    let changes = if is_steady { "" } else { " at the start" };
     let mut rows = vec![
         (
             "round trip",
@@ -456,10 +454,7 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
                 rate(figures.ack_limit_bps)
             ),
         ),
-        (
-            "BDP",
-            format!("{} = {:.1} segments{changes}", bytes(figures.bdp_bytes), figures.bdp_segments),
-        ),
+        ("BDP", product(figures)),
         (
             "window",
             match figures.has_window {
@@ -492,6 +487,13 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         ));
     }
     rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
+}
+
+/// The bandwidth-delay product.
+fn product(figures: &Figures) -> String {
+    let is_steady = figures.rate_range_bps.is_none() && figures.rtt_range_ms.is_none();
+    let changes = if is_steady { "" } else { " at the start" };
+    format!("{} = {:.1} segments{changes}", bytes(figures.bdp_bytes), figures.bdp_segments)
 }
 
 /// The range of a value that events change, after the value at the start.

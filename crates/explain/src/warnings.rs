@@ -195,21 +195,7 @@ pub(crate) fn warnings(
             let found = of_connection(&leg.flow, &leg.figures, &[], together).into_iter();
             warnings.extend(found.map(|(kind, text)| warning(kind, about, &subject, text)));
         }
-        let found = [
-            (Kind::Overload, overload(figures)),
-            (Kind::OwnQueueBelowBdp, hosts::own_queue(scenario, (routes, load), flow, figures)),
-            (Kind::StartAfterEnd, start(scenario, flow)),
-            (Kind::StopAfterEnd, stop(scenario, flow)),
-            (Kind::CannotComplete, duration(scenario, flow, figures)),
-            (Kind::CannotComplete, times::cut_short(scenario, flow)),
-            (Kind::NothingPasses, silent(figures)),
-            (Kind::StopWithoutEffect, times::idle_stop(scenario, flow)),
-            (Kind::HeavyLoss, lossy(figures)),
-            (Kind::PathHintsWithoutEffect, hints::without_effect(scenario, routes, flow)),
-            (Kind::NoPathHints, hints::missing(flow)),
-            (Kind::SignalsWithoutEffect, scps::silent_signals(scenario, routes, flow)),
-            (Kind::ErrorSignalsWithoutEffect, scps::silent_errors(scenario, routes, flow)),
-        ];
+        let found = of_application(scenario, (routes, load), flow, figures);
         let found = found.into_iter().filter_map(|(kind, message)| Some((kind, about, message?)));
         let silent = feedback::flow(scenario, routes, flow).into_iter();
         let found =
@@ -247,6 +233,31 @@ pub(crate) fn warnings(
     warnings
 }
 
+/// What may be warned of a flow as a whole: by its times, its load and its hints.
+fn of_application(
+    scenario: &Scenario,
+    (routes, load): (&Routes, &Load),
+    flow: &Flow,
+    figures: &Figures,
+) -> Vec<(WarningKind, Option<String>)> {
+    use WarningKind as Kind;
+    vec![
+        (Kind::Overload, overload(figures)),
+        (Kind::OwnQueueBelowBdp, hosts::own_queue(scenario, (routes, load), flow, figures)),
+        (Kind::StartAfterEnd, start(scenario, flow)),
+        (Kind::StopAfterEnd, stop(scenario, flow)),
+        (Kind::CannotComplete, duration(scenario, flow, figures)),
+        (Kind::CannotComplete, times::cut_short(scenario, flow)),
+        (Kind::NothingPasses, silent(figures)),
+        (Kind::StopWithoutEffect, times::idle_stop(scenario, flow)),
+        (Kind::HeavyLoss, lossy(figures)),
+        (Kind::PathHintsWithoutEffect, hints::without_effect(scenario, routes, flow)),
+        (Kind::NoPathHints, hints::missing(flow)),
+        (Kind::SignalsWithoutEffect, scps::silent_signals(scenario, routes, flow)),
+        (Kind::ErrorSignalsWithoutEffect, scps::silent_errors(scenario, routes, flow)),
+    ]
+}
+
 /// The warnings about the run as a whole, with their subjects.
 fn of_run(
     scenario: &Scenario,
@@ -269,19 +280,20 @@ fn of_run(
         let still = still.map(|text| (Kind::SwitchWithoutMoves, about, "switch".to_owned(), text));
         found.extend(still);
     }
+    for (number, beam) in scenario.beams.iter().enumerate() {
+        let text = "system_temperature has no effect without an attenuation or rain";
+        let dry = beam::rainless(beam).map(|(group, one)| {
+            let about = About::Group(number, group);
+            let name = format!("group {} of {}", one.name, beam.name);
+            (Kind::NoiseWithoutRain, about, name, text.to_owned())
+        });
+        found.extend(dry);
+    }
     found.extend(
         beam::weak_signals(scenario)
             .into_iter()
             .map(|(about, name, text)| (Kind::GroupWithoutModcod, about, name, text)),
     );
-    for (number, beam) in scenario.beams.iter().enumerate() {
-        let text = "system_temperature has no effect without an attenuation or rain";
-        let dry = beam::rainless(beam).map(|(group, one)| {
-            let about = About::Group(number, group);
-            (Kind::NoiseWithoutRain, about, format!("group {}", one.name), text.to_owned())
-        });
-        found.extend(dry);
-    }
     let phase = phase_without_events(scenario, written);
     found.extend(phase.map(|text| key(Kind::PhaseWithoutEvents, "phase", "", text)));
     found

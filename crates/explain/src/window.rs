@@ -14,7 +14,8 @@ use super::text::{bytes, rate};
 const WHOLE: f64 = 0.95;
 
 /// Payload rate in bit/s that the flows of a bottleneck reach together, if window and application
-/// alone limit them. `own` are the figures of a flow of entry number `entry`, or of one of its legs.
+/// alone limit them. `own` are the figures of a flow of entry number `entry`, or of one of its
+/// legs.
 ///
 /// Copies of a flow do all the same. Of other flows counts what lasts: endless transfers, the mean
 /// rate of applications that have one, and finite transfers by their mean rate in the time that

@@ -20,13 +20,14 @@ pub enum Fault {
     SeedUseMissed,
     ObserverDisturbs,
     BoundTooLow,
+    SaidToBeFixed,
     SavedWithoutLastRow,
     SavedWithFewerDigits,
 }
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::GoodputAboveThroughput,
         Self::UtilisationAboveOne,
         Self::SrttBelowMinimum,
@@ -41,6 +42,7 @@ impl Fault {
         Self::SeedUseMissed,
         Self::ObserverDisturbs,
         Self::BoundTooLow,
+        Self::SaidToBeFixed,
         Self::SavedWithoutLastRow,
         Self::SavedWithFewerDigits,
     ];
@@ -75,6 +77,7 @@ impl Fault {
             | Self::SeedUseMissed
             | Self::ObserverDisturbs
             | Self::BoundTooLow
+            | Self::SaidToBeFixed
             | Self::SavedWithoutLastRow
             | Self::SavedWithFewerDigits => {}
         }

@@ -102,8 +102,8 @@ pub(crate) struct Web {
     /// Number of pages to fetch. Default: pages until the run ends.
     #[schemars(range(min = 1))]
     pub pages: Option<u32>,
-    /// Time from the start of one page to the start of the next, with several pages. Default: 30s, of
-    /// Omueti and Trajkovic, TCP-ADaLR, 2007.
+    /// Time from the start of one page to the start of the next, with several pages. Default: 30s,
+    /// of Omueti and Trajkovic, TCP-ADaLR, 2007.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub interval: Option<Span>,
     /// Bytes of the main object. Default: as `interval`.

@@ -125,7 +125,8 @@ fn a_noise_temperature_without_rain_has_a_warning() {
     assert_eq!(of(&[]), none);
     assert_eq!(of(&["beam.0.group.1.system_temperature=150"]), none);
     let dry = of(&["beam.0.group.0.system_temperature=150"]);
-    let message = "group clear: system_temperature has no effect without an attenuation or rain";
+    let message =
+        "group clear of spot: system_temperature has no effect without an attenuation or rain";
     assert!(dry.len() == 1 && dry[0].ends_with(message), "{dry:?}");
     for (attenuation, expected) in [("", 1), (", attenuation = 3.0", 0)] {
         let text = format!(

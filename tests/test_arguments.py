@@ -39,6 +39,19 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: bp.papers(LIST), r"papers: expected names such as 'luglio', found \['luglio'\]"),
     (lambda: bp.run(SCENARIO, controllers=CLASS), "controllers: expected names of flows with"),
     (lambda: bp.run_many([(SCENARIO, 1)], controllers=CLASS), "controllers: expected names of"),
+    (
+        lambda: bp.run(SCENARIO, seed=True),
+        "seed: expected a whole number from 0 to 18446744073709551615, found True",
+    ),
+    (lambda: bp.run_many([(SCENARIO,)]), r"jobs\[0\]: expected a scenario and a seed"),  # type: ignore[list-item]
+    (lambda: bp.run_many([SCENARIO]), r"jobs\[0\]: expected a scenario and a seed"),  # type: ignore[list-item]
+    (lambda: compared("leo", rtt=0.1), "rtt: expected a text such as '600ms', found 0.1"),
+    (lambda: compared("leo", host=3), "host: expected a text such as 'linux-6.18', found 3"),
+    (lambda: compared("leo", replications=None), "replications: expected a whole number of at"),
+    (
+        lambda: bp.experience(SCENARIO, replications="3"),  # type: ignore[arg-type]
+        "replications: expected a whole number of at least 1, found '3'",
+    ),
     (lambda: bp.evaluate(CLASS), "controller: expected a name such as 'hybla'.*found <class"),
     (lambda: bp.evaluate("hybla", against="cubic"), "against: expected at least one text in a"),
     (lambda: bp.evaluate("hybla", against=[CLASS]), r"against\[0\]: expected a text such as"),

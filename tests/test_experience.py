@@ -96,7 +96,7 @@ def route(
     low_ms: float, high_ms: float | None = None, *, hop: dict[str, Any] | None = None, **more: Any
 ) -> Route:
     """A route over one link. Delays are one-way, and `hop` has more about its forward direction."""
-    delays = {"low_ms": low_ms, "high_ms": low_ms if high_ms is None else high_ms}
+    delays: dict[str, Any] = {"low_ms": low_ms, "high_ms": low_ms if high_ms is None else high_ms}
     down = Hop(DOWN, **delays, **(hop or {}))
     return Route(Way(((down,),)), Way(((Hop(UP, **delays),),)), **more)
 

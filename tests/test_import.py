@@ -131,7 +131,6 @@ LINES = [
     ),
     ("netem limit 50 rate 1mbit", ["packets = 50"], ["limit 50"]),
     ("netem limit 1k rate 1mbit", ["packets = 1024"], ["limit 1024"]),
-    ("netem frobnicate", [], ["frobnicate: unknown"]),
     (
         "tbf rate 10mbit burst 32kbit latency 400ms",
         [
@@ -237,17 +236,20 @@ def test_commands_have_the_line_where_they_start() -> None:
         "tc qdisc add dev eth0 root netem \\\n  delay 5ms # don't\n"
         "awk 'one ; two\nthree' file > out; ls\n"
         "tc qdisc show dev eth0 | grep netem\n"
-        "tc qdisc add dev eth1 root netem delay 7ms frobnicate \\"
+        "tc qdisc add dev eth1 root netem delay 7ms \\"
     )
     found = netem.imported(script, "shape.sh")
-    assert [remark.partition(": no disc")[0] for remark in found.remarks[:-1]] == [
+    assert [remark.partition(": no disc")[0] for remark in found.remarks] == [
         "shape.sh:3: awk 'one ; two three' file",
         "shape.sh:4: ls",
         "shape.sh:5: tc qdisc show dev eth0",
         "shape.sh:5: grep netem",
     ]
-    assert found.remarks[-1].startswith("shape.sh:6: frobnicate: unknown")
     assert found.toml.count('delay = "7ms"') == 1
+    wrong = script.replace("netem delay 7ms", "netem dely 7ms")
+    expected = r"^shape.sh:6: .*: expected an option of netem, found dely; did you mean 'delay'\?"
+    with pytest.raises(bp.errors.InputError, match=expected):
+        netem.imported(wrong, "shape.sh")
 
 
 SHAPE = "tc qdisc add dev eth0 root netem delay 5ms"
@@ -452,3 +454,12 @@ def test_a_script_that_is_missing_is_refused(tmp_path: Path, bentpipe: Bentpipe)
     done = bentpipe("import", "netem", str(tmp_path / "none.sh"))
     assert done.returncode == 2
     assert "none.sh" in done.stderr
+
+
+def test_a_managed_queue_below_the_rate_of_netem_is_said_not_to_be_the_same() -> None:
+    rate = "tc qdisc add dev eth0 root handle 1: netem delay 250ms rate 2mbit limit 100\n"
+    child = "tc qdisc add dev eth0 parent 1: codel limit 500\n"
+    remarks = netem.imported(rate + child, "shape.sh").remarks
+    assert any("codel with netem's rate: netem holds" in one for one in remarks)
+    others = netem.imported(rate.replace("rate 2mbit ", "") + child, "shape.sh").remarks
+    assert not any("netem holds" in one for one in others)

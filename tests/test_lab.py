@@ -400,6 +400,22 @@ def test_what_is_no_json_is_refused(client: Client) -> None:
     assert client.ask("POST", "run", {"state": PRESET, "page": "../x"}).status == 400
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "status"),
+    [
+        ("packets", {"state": PRESET, "controller": "cubic", "to_s": 10**400}, 422),
+        ("packets", {"state": PRESET, "controller": "cubic", "from_s": float("nan")}, 422),
+        ("lessons", {"lesson": ["fades"]}, 404),
+        ("lessons", {"lesson": "\ud800"}, 400),
+        ("save/scenario", {"state": PRESET | {"seed": "9" * 5000}}, 422),
+    ],
+)
+def test_numbers_and_texts_that_no_run_has_are_refused(
+    client: Client, path: str, content: dict[str, Any], status: int
+) -> None:
+    assert client.ask("POST", path, {"page": client.page} | content).status == status
+
+
 def test_every_controller_of_the_list_runs(client: Client) -> None:
     (setup,) = of_kind(client.run(PRESET), "setup")
     names = [one["name"] for one in setup["choices"]]

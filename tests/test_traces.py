@@ -463,6 +463,26 @@ def test_a_gap_is_filled_only_as_the_user_says(bentpipe: Bentpipe, tmp_path: Pat
     assert outages == {"hold": [], "outage": [4.9]}
 
 
+def test_a_log_of_columns_has_gaps_and_a_table_of_changes_has_none(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    rows = "".join(f"{t},{40 + t % 3}\n" for t in [*range(30), *range(50, 80)])
+    (tmp_path / "log.csv").write_text(f"t_s,rtt_ms\n{rows}", encoding="utf-8")
+    [found] = inspected(bentpipe, "log.csv")
+    assert [(gap["start_s"], gap["end_s"]) for gap in found["gaps"]] == [(29.0, 50.0)]
+    refused = bentpipe("trace", "inspect", "log.csv", "--out", "path.csv")
+    assert refused.returncode == 2
+    assert "expected --gaps hold or --gaps outage" in refused.stderr
+    done = bentpipe("trace", "inspect", "log.csv", "--out", "path.csv", "--gaps", "outage")
+    assert done.returncode == 0, done.stderr
+    table = pl.read_csv(tmp_path / "path.csv")
+    assert table.filter(pl.col("outage") == 1)["t_s"].to_list() == [29.0]
+    changes = "t_s,delay_ms\n0,20\n1,25\n30,20\n31,30\n90,20\n"
+    (tmp_path / "changes.csv").write_text(changes, encoding="utf-8")
+    [found] = inspected(bentpipe, "changes.csv")
+    assert found["gaps"] == []
+
+
 SCENARIO = """\
 duration = "1s"
 

@@ -27,3 +27,10 @@ def texts(name: str, values: Any, example: str, *, least: int = 1) -> list[str]:
     for number, one in enumerate(found):
         text(f"{name}[{number}]", one, f"a text such as {example!r}")
     return found
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least `least`. `InputError` for others, and for True and False."""
+    if type(value) is not int or value < least:
+        raise InputError.of_value(name, f"a whole number of at least {least}", repr(value))
+    return value

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bentpipe.console import nearest
 from bentpipe.errors import InputError, ScenarioError
 from bentpipe.impairments import (
     LARGEST_CORRELATION,
@@ -174,15 +175,19 @@ class Direction:
         return not (self.has_own_rate or self.keeps_order)
 
 
+class UnknownOptionError(Exception):
+    """A word that is no option of netem. `tc` refuses it."""
+
+
 def netem(words: Words, to: Direction) -> None:
-    """The options of netem."""
+    """The options of netem; `UnknownOptionError` for another word."""
     while words.left:
         words.taken = []
         option = words.next()
         if option in READERS:
             READERS[option](words, to)
         else:
-            to.remark(option, f"unknown; netem has {', '.join(READERS)}")
+            raise UnknownOptionError(option)
     if to.distribution is not None and not to.jitter:
         to.remark(
             f"distribution {to.distribution}", "it has no effect without a jitter, as in netem"
@@ -347,6 +352,8 @@ def fifo(in_bytes: bool) -> Callable[[Words, Direction], None]:
     return read
 
 
+MANAGED = ("codel", "fq_codel", "pie")
+"""Disciplines that manage their queue."""
 DISCIPLINES: dict[str, Callable[[Words, Direction], None]] = {
     "netem": netem,
     "tbf": tbf,
@@ -385,6 +392,30 @@ def unused(command: Command, words: list[str]) -> Iterator[str]:
         yield "no discipline that shapes a link"
 
 
+def translate(kind: str, words: Words, to: Direction, place: str) -> None:
+    """Take in the options of a discipline; `InputError` at `place` for others and wrong values."""
+    try:
+        (DISCIPLINES | {"police": police})[kind](words, to)
+    except UnknownOptionError as error:
+        option = str(error)
+        raise InputError(
+            f"{place}: expected an option of netem, found {option}{nearest(option, READERS)}"
+        ) from None
+    except UntranslatableError as error:
+        raise InputError(f"{place}: expected a value as in tc(8), found {error}") from None
+
+
+def about_child(to: Direction) -> list[str]:
+    """A remark on a managed queue below netem that has a rate; none otherwise."""
+    below = next((kind for kind in to.kinds if kind in MANAGED), None)
+    if below is None or not to.has_own_rate:
+        return []
+    return [
+        f"{below} with netem's rate: netem holds the packets that wait for its rate in a queue of"
+        f" its own, and {below} sees them later; here {below} manages the queue before the rate"
+    ]
+
+
 def imported(text: str, name: str) -> Imported:
     """The scenario of a script of `tc` commands. `InputError` if it has none that can run."""
     import bentpipe
@@ -410,13 +441,9 @@ def imported(text: str, name: str) -> Imported:
         before = len(to.remarks)
         if kind == "police" and (match := filtered(words[:at])):
             to.remark(match, "all packets of the direction are policed here")
-        try:
-            (DISCIPLINES | {"police": police})[kind](Words(words[at + 1 :]), to)
-        except UntranslatableError as error:
-            raise InputError(
-                f"{place}: {command.text}: expected a value as in tc(8), found {error}"
-            ) from None
+        translate(kind, Words(words[at + 1 :]), to, f"{place}: {command.text}")
         remarks += [f"{place}: {remark}" for remark in to.remarks[before:]]
+    remarks += [f"{name}: {remark}" for to in directions.values() for remark in about_child(to)]
     directions = both_ways(directions, inward)
     if not directions:
         kinds = ", ".join(DISCIPLINES)

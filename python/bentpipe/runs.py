@@ -238,6 +238,7 @@ def run(
     """
     if backend not in get_args(Backend):
         raise InputError.of_value("backend", "'simulator' or 'kernel'", repr(backend))
+    check_seed("seed", seed)
     run_on = _native.run_on_kernel if backend == "kernel" else _native.run
     try:
         makers = None if controllers is None else makers_of(controllers)
@@ -268,7 +269,7 @@ def run_many(
     fails, `ControllerError` has the number and the seed of the run, and in `runs` those that are
     complete.
     """
-    jobs = list(jobs)
+    jobs = [job(f"jobs[{number}]", one) for number, one in enumerate(jobs)]
     if controllers is not None and controllers != {}:
         return run_prototypes(jobs, makers_of(controllers), workers, progress)
     try:
@@ -282,6 +283,24 @@ def run_many(
     return [
         Run(recording, scenario) for (scenario, _), recording in zip(jobs, recordings, strict=True)
     ]
+
+
+def job(name: str, value: Any) -> tuple[Scenario, int | None]:
+    """A scenario and a seed. `InputError` for anything else."""
+    expected = "a scenario and a seed, such as (scenario, 1)"
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InputError.of_value(name, expected, repr(value))
+    scenario, seed = value
+    if not isinstance(scenario, _native.Scenario):
+        raise InputError.of_value(name, expected, repr(scenario))
+    check_seed(f"{name}: seed", seed)
+    return scenario, seed
+
+
+def check_seed(name: str, seed: Any) -> None:
+    """Refuse True and False with `InputError`, which the engine would take for one and zero."""
+    if isinstance(seed, bool):
+        raise InputError.of_value(name, f"a whole number from 0 to {2**64 - 1}", repr(seed))
 
 
 def makers_of(controllers: Controllers) -> dict[str, Maker]:

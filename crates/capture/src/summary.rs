@@ -158,10 +158,9 @@ fn notes(record: &ConnectionRecord) -> Vec<String> {
     }
     let unknown = both.iter().any(|one| one.data_segments > 0 && one.window_limited_s.is_none());
     if unknown {
-        notes.push(
-            "The SYN was not captured: the scale of the window and its limits are unknown."
-                .to_owned(),
-        );
+        let lacks = if record.client_known { "Not both SYNs were" } else { "The SYN was not" };
+        notes
+            .push(format!("{lacks} captured: the scale of the window and its limits are unknown."));
     }
     let longer: u64 = both.iter().map(|one| one.segments_longer_than_mss).sum();
     if longer > 0 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chrono::{DateTime, Datelike, NaiveDateTime, SecondsFormat};
+use chrono::{DateTime, Datelike, NaiveDateTime, SecondsFormat, Timelike};
 use units::Span;
 
 /// Nanoseconds from 1970 to 2000-01-01T12:00:00.
@@ -27,9 +27,13 @@ impl Utc {
     }
 
     /// Reads a date and time with a zone, as RFC 3339 and TOML write it: `2026-11-27T12:00:00Z`.
-    /// `None` for everything else, and for years that no satellite can have.
+    /// `None` for everything else, for leap seconds, which Unix time does not have, and for years
+    /// that no satellite can have.
     pub fn parse(text: &str) -> Option<Self> {
         let time = DateTime::parse_from_rfc3339(text.trim()).ok()?.to_utc();
+        if i64::from(time.nanosecond()) >= SECOND {
+            return None;
+        }
         YEARS.contains(&time.year()).then(|| time.timestamp_nanos_opt().map(Self)).flatten()
     }
 
@@ -88,7 +92,8 @@ mod tests {
         assert_eq!(noon.to_string(), "2000-01-01T12:00:00Z");
         assert_eq!(Utc::parse("2000-01-01 13:00:00+01:00"), Some(noon));
         assert_eq!(noon.plus(Span::from_millis(250)).to_string(), "2000-01-01T12:00:00.250Z");
-        for wrong in ["2000-01-01", "2000-01-01T12:00:00", "noon", "1901-01-01T00:00:00Z"] {
+        let others = ["2000-01-01T12:00:00", "1901-01-01T00:00:00Z", "2026-11-27T12:00:60Z"];
+        for wrong in ["2000-01-01", "noon"].into_iter().chain(others) {
             assert_eq!(Utc::parse(wrong), None, "{wrong}");
         }
     }

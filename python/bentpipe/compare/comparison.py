@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe import _native
-from bentpipe.arguments import text, texts
+from bentpipe.arguments import text, texts, whole
 from bentpipe.compare import (
     answer,
     buffers,
@@ -197,6 +197,12 @@ def compare(
     `progress` is called with the number of finished runs. `InputError` for invalid values, before
     anything runs. Ctrl-C returns the workloads that are complete, with `complete` false.
     """
+    for name, value, example in (("rate", rate, "20Mbit/s"), ("rtt", rtt, "600ms")):
+        if value is not None:
+            text(name, value, f"a text such as {example!r}")
+    if host is not None:
+        text("host", host, "a text such as 'linux-6.18'")
+    whole("replications", replications, 1)
     queue_lengths = [queue] if isinstance(queue, str) else given("queue", queue, "0.5bdp")
     lengths = ",".join(queue_lengths or ())
     overrides = tuple(texts("sets", sets, "duration=30s", least=0))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe import _native
-from bentpipe.arguments import texts
+from bentpipe.arguments import texts, whole
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.errors import InputError
 from bentpipe.experience import tables
@@ -155,8 +155,7 @@ def experience(
     `progress` is called with the number of finished runs. `InputError` for a path that takes no
     application, and for a `duration` in which its applications cannot end, before anything runs.
     """
-    if replications < 1:
-        raise InputError.of_value("replications", "1 or more", str(replications))
+    whole("replications", replications, 1)
     if isinstance(scenario, _native.Scenario):
         if sets:
             raise InputError("sets: expected none with a scenario object; use Scenario.with_")

@@ -106,7 +106,7 @@ def lessons() -> dict[str, Lesson]:
 def lesson(name: Any) -> Lesson:
     """A lesson by its name; `InputError` if there is none."""
     known = lessons()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise InputError(f"there is no lesson {name!r}{nearest(str(name), known)}")
     return known[name]
 

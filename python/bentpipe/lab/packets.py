@@ -31,6 +31,10 @@ MOST_KEPT = 3
 """Captures that are kept for other ranges of the same run."""
 MOST_CONNECTIONS = 50
 """Connections in the list, those with most data."""
+LONGEST_S = 1e9
+"""The largest time of a run in seconds that a page can name."""
+LONGEST_SHOWN = 60
+"""Characters of a wrong value in an error."""
 FILE = "capture.pcapng"
 
 
@@ -141,8 +145,8 @@ class Range:
         """The range that a page sent; `InputError` if it is none."""
         ends = [data.get(key) for key in ("from_s", "to_s")]
         for end in ends:
-            if not (end is None or (isinstance(end, int | float) and type(end) is not bool)):
-                raise InputError.of_value("range", "a number of seconds", repr(end))
+            if not (end is None or is_time(end)):
+                raise InputError.of_value("range", "a number of seconds", repr(end)[:LONGEST_SHOWN])
         begin, end = ends
         if begin is not None and end is not None and not begin < end:
             raise InputError.of_value("range", "a start before the end", f"{begin} to {end}")
@@ -150,6 +154,11 @@ class Range:
         if not (number is None or type(number) is int):
             raise InputError.of_value("connection", "a number", repr(number))
         return cls(begin, end, number)
+
+
+def is_time(value: object) -> bool:
+    """True for a number that can be a time of a run."""
+    return isinstance(value, int | float) and type(value) is not bool and abs(value) <= LONGEST_S
 
 
 def read(path: Path, link: Link) -> Taken:

@@ -109,7 +109,9 @@ class Handler(tornado.web.RequestHandler):
         kind = self.request.headers.get("Content-Type", "").partition(";")[0]
         try:
             data = json.loads(self.request.body)
-        except ValueError:
+            # JSON can name halves of characters, which no file can have.
+            json.dumps(data, ensure_ascii=False).encode()
+        except (ValueError, RecursionError):
             data = None
         if kind != "application/json" or not isinstance(data, dict):
             raise tornado.web.HTTPError(400, reason="Expected a JSON object")

@@ -43,6 +43,8 @@ CONTROLLERS = ("cubic", "bbr", "hybla", "newreno")
 """Controllers of a page that names none."""
 MOST_CONTROLLERS = 8
 """More lines in a figure cannot be told apart at a glance."""
+SEED = re.compile(r"[0-9]{1,20}")
+"""A seed in the notation of a page."""
 MOST_SEED = 2**63 - 1
 
 
@@ -121,7 +123,7 @@ class State:
         if not isinstance(values, dict):
             raise InputError.of_value("state.values", "an object", repr(values))
         seed = data.get("seed")
-        if isinstance(seed, str) and seed.isascii() and seed.isdigit():
+        if isinstance(seed, str) and SEED.fullmatch(seed):
             seed = int(seed)
         names = data.get("controllers", [])
         file = file.with_name(file_name(data.get("file", file.name)))

@@ -35,6 +35,11 @@ class Parameter:
     path: str
     values: tuple[Value, ...]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str):
+            expected = f"values in a list, such as [{self.values!r}]"
+            raise UnfitError(expected, quoted(self.values), at=("values",))
+
     @property
     def names_controllers(self) -> bool:
         """True if the values are controllers."""

@@ -20,6 +20,10 @@ QUANTILES = (0, 5, 50, 95, 100)
 """Percentiles of values."""
 GRID_S = 0.1
 """Spacing of values of a step function for the test for slots."""
+EQUAL = 0.05
+"""The part of the median by which the distances of rows of a log may differ."""
+MOSTLY = 0.9
+"""The share of rows at such distances from which on a table counts as a log."""
 OFF = 1.1
 """A median spacing that differs from the nominal one by more than this factor is reported."""
 NO_VALUES = ("outage", "loss_percent")
@@ -95,15 +99,23 @@ class Inspection:
 
 
 def gaps_of(measurement: Measurement) -> tuple[Gap, ...]:
-    """The gaps between the values of a measurement."""
-    if measurement.holds:
-        return ()
+    """The gaps between the values of a measurement.
+
+    A step function has none, unless it is a table whose rows have equal distances, as a log has.
+    """
     times = times_with_values(measurement)
     steps = np.diff(times)
-    if not len(steps):
+    if not len(steps) or (measurement.holds and not is_log(measurement, steps)):
         return ()
     places = np.flatnonzero(steps > GAP * np.median(steps))
     return tuple(Gap(float(times[at]), float(times[at + 1])) for at in places)
+
+
+def is_log(measurement: Measurement, steps: Floats) -> bool:
+    """True for a table of columns that has a row at equal distances, but for some."""
+    if measurement.format != "columns":
+        return False
+    return bool(np.mean(np.abs(steps / np.median(steps) - 1) < EQUAL) >= MOSTLY)
 
 
 def times_with_values(measurement: Measurement) -> Floats:

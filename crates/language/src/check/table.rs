@@ -138,7 +138,9 @@ pub(crate) fn one_of(keys: &[&str], is_near: bool, path: &Path, table: &Json) ->
         keys if is_near && keys.len() > LONGEST_LIST => match path.to_string().as_str() {
             "" => {
                 let title = table["title"].as_str().unwrap_or("file");
-                format!("a key of a {}", title.trim_start_matches("Bentpipe "))
+                let title = title.trim_start_matches("Bentpipe ");
+                let article = if title.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+                format!("a key of {article} {title}")
             }
             inner => format!("a key of `{inner}`"),
         },

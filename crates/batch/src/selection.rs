@@ -124,7 +124,7 @@ impl Quantity {
         match self {
             Self::JainIndex | Self::SimulatedTime => false,
             Self::Of { table, column, .. } => {
-                table.columns().iter().any(|one| *one == (column.as_str(), Role::Count))
+                table.columns().contains(&(column.as_str(), Role::Count))
             }
         }
     }

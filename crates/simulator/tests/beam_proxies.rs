@@ -277,7 +277,7 @@ fn proxies_that_a_beam_cannot_have_are_refused() {
             at("home-4", "proxy = \"pepsal\"")
                 .replace("to = \"home\"", "to = \"home-1\"")
                 .replace("from = \"home\"", "from = \"home-1\""),
-            "a node that a flow crosses",
+            "a node that a flow over TCP crosses",
         ),
         // The number of a node among all is not that of its table.
         (

@@ -60,8 +60,7 @@ impl Listed for CkStp {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
-    const NEED: Option<Need> =
-        Some(Need::Settings("the rate and the RTT of the link as settings"));
+    const NEED: Option<Need> = Some(Need::Settings("the rate and the RTT of the link as settings"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         let bits_per_millisecond = values.number("rate") * 1000.0;

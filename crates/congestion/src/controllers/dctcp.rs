@@ -58,7 +58,8 @@ impl Listed for Dctcp {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
-    const NEED: Option<Need> = Some(Need::Routers("routers with ECN marking by the length of the queue now"));
+    const NEED: Option<Need> =
+        Some(Need::Routers("routers with ECN marking by the length of the queue now"));
 
     fn build(settings: &Settings, values: &Values) -> Self {
         let share = MarkedShare::new(1.0, values.number("gain"));

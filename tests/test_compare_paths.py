@@ -1,0 +1,102 @@
+"""A comparison over several paths: it describes and changes all of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.compare import links, tables, traffic
+from bentpipe.compare.comparison import the_link
+from bentpipe.compare.workloads import named
+from bentpipe.errors import InputError
+from conftest import EXAMPLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bentpipe
+
+SWITCH = EXAMPLES / "geo-and-leo.toml"
+GEO = 'switch.0.event=[{at="1s",via="geo"}]'
+
+
+def of_switch(*sets: str, queue: str | None = None, phase: str | None = None) -> links.Link:
+    """The link of the example with a switch."""
+    return the_link(None, SWITCH, None, None, None, queue, None, sets, phase)
+
+
+def test_the_line_on_has_all_paths_of_a_switch(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    done = bentpipe("compare", "--scenario", SWITCH, "--set", GEO, "--set", "duration=10s",
+                    "--controllers", "cubic", "--workload", "bulk", "--replications", "1",
+                    "--out", tmp_path / "c")  # fmt: skip
+    paths = (
+        "2 paths: at the start over leo 20 Mbit/s, RTT 62 ms, bandwidth-delay product 155 kB; over"
+        " geo 5 Mbit/s, RTT 512 ms, bandwidth-delay product 320 kB; loss recovery"
+    )
+    assert paths in " ".join(done.stdout.split())
+    found = json.loads((tmp_path / "c" / "compare.json").read_text())
+    assert paths in found["link"]["described"]
+    assert paths in found["answer"]["on"]
+    assert [(one["name"], one["rate_bps"]) for one in found["link"]["paths"]] == [
+        ("leo", 20_000_000),
+        ("geo", 5_000_000),
+    ]
+    assert paths in (tmp_path / "c" / "compare.md").read_text()
+    bentpipe("report", tmp_path / "c", "--out", tmp_path / "page.html")
+    assert "over geo 5 Mbit/s, RTT 512 ms" in (tmp_path / "page.html").read_text()
+    moves = "The switch between ship and hub moves packets at known times"
+    assert any(line.startswith(moves) for line in found["link"]["about"])
+
+
+def test_figures_of_a_path_are_those_of_a_scenario_with_this_path_only() -> None:
+    # The same link: events of it change both in the same way.
+    event = 'link.3.event=[{at="40s",rate="2Mbit/s"},{at="50s",delay="200ms"}]'
+    both = of_switch(event, phase="fixed")
+    text = SWITCH.read_text()
+    start, end = text.index("[[switch]]"), text.index("[[link]]")
+    leo = (
+        text.index('[[link]]\nbetween = ["hub", "leo"]'),
+        text.index('[[link]]\nbetween = ["hub", "g'),
+    )
+    only = text[:start] + text[end : leo[0]] + text[leo[1] :]
+    scenario = bp.Scenario.parse(only).with_({"link.1.event": [
+        {"at": "40s", "rate": "2Mbit/s"}, {"at": "50s", "delay": "200ms"}]})  # fmt: skip
+    geo = links.Link("geo", scenario)
+    assert len(geo.ways) == 1
+    assert f"; over geo {tables.of_path(geo)}; " in tables.described(both)
+    assert "2 to 5 Mbit/s in the run" in tables.of_path(geo)
+
+
+def test_a_queue_is_set_at_the_bottleneck_of_every_path() -> None:
+    link = of_switch(queue="2bdp")
+    queues = [entry.get("forward", {}).get("queue") for entry in link.document["link"]]
+    assert queues == [None, {"bytes": "310000B"}, None, {"bytes": "640000B"}, None, None]
+    assert "hub -> leo (310 kB, 2 times the bandwidth-delay product), hub -> geo (640 kB, 2" in (
+        link.queues
+    )
+    assert link.queues in tables.about_link(link, [named("bulk")])
+    assert of_switch(queue="50").queues.count("50 packets") == 2
+
+
+def test_a_bottleneck_of_several_paths_has_the_longest_of_their_queues() -> None:
+    link = of_switch("link.0.rate=2Mbit/s", queue="1bdp")
+    assert [one.link for one in link.bottlenecks] == [0]
+    assert link.document["link"][0]["forward"]["queue"] == {"bytes": "128000B"}
+    # One queue on all paths: several lengths can be compared.
+    assert [one.setting for one in link.buffers("1bdp,2bdp")] == [
+        "{ bytes = '128000B' }",
+        "{ bytes = '256000B' }",
+    ]
+
+
+def test_several_lengths_need_one_bottleneck() -> None:
+    with pytest.raises(InputError, match="found the bottlenecks hub -> leo, hub -> geo"):
+        of_switch().buffers("1bdp,2bdp")
+
+
+def test_the_background_has_a_tenth_of_the_slowest_path() -> None:
+    flow = traffic.background(of_switch(), None)
+    assert flow["traffic"]["on_off"]["rate"] == "500000bit/s"

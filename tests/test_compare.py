@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.compare import candidates, counters, links
+from bentpipe.compare import candidates, counters, events, links
 from bentpipe.compare import mechanisms as on_path
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.ranking import Runs, ranked
@@ -486,5 +486,5 @@ def test_a_fade_of_a_file_is_not_moved_and_the_header_says_so(
 ) -> None:
     assert bentpipe("new", "geo", "--rain-at", "300s").returncode == 0
     line = "Attenuation: at the times of its series, in all seeds"
-    assert links.fades(links.of_scenario(tmp_path / "geo.toml", ())) == [line]
-    assert links.fades(links.of_preset("geo-ka")) == []
+    assert events.fades(links.of_scenario(tmp_path / "geo.toml", ())) == [line]
+    assert events.fades(links.of_preset("geo-ka")) == []

@@ -100,3 +100,60 @@ def test_several_lengths_need_one_bottleneck() -> None:
 def test_the_background_has_a_tenth_of_the_slowest_path() -> None:
     flow = traffic.background(of_switch(), None)
     assert flow["traffic"]["on_off"]["rate"] == "500000bit/s"
+
+
+def test_seeds_meet_the_moves_of_a_switch_at_other_times(bentpipe: Bentpipe) -> None:
+    link = of_switch()
+    runs = link.scenario
+    assert runs.longest_event_delay_s == 9.0
+    assert len({runs.event_delay_s(seed) for seed in range(5)}) == 5
+    line = "Events of switches: up to 9 s later than written, depending on the seed"
+    assert any(one.startswith(line) for one in tables.about_link(link, [named("bulk")]))
+    done = bentpipe("compare", "--scenario", SWITCH, "--controllers", "cubic", "--workload", "bulk",
+                    "--replications", "1", "--json")  # fmt: skip
+    found = json.loads(done.stdout)["link"]
+    assert found["events"] == {
+        "phase": "random",
+        "longest_event_delay_s": 9.0,
+        "of": "switches",
+    }
+    assert any(one.startswith(line) for one in found["about"])
+
+
+def test_a_fixed_phase_keeps_the_moves_of_a_switch_and_says_so() -> None:
+    link = of_switch(phase="fixed")
+    assert link.scenario.longest_event_delay_s == 0
+    line = "Events of switches: at the same time in all seeds."
+    assert line in tables.about_link(link, [named("bulk")])
+    own = of_switch("phase=fixed")
+    assert line in tables.about_link(own, [named("bulk")])
+
+
+def test_events_of_links_and_switches_are_named_together() -> None:
+    link = of_switch('link.1.event=[{at="20s",outage="1s"}]', phase="fixed")
+    line = "Events of links and switches: at the same time in all seeds."
+    assert line in tables.about_link(link, [named("bulk")])
+
+
+def test_moves_next_to_an_orbit_stay_as_written(tmp_path: Path) -> None:
+    # Its times may be those of the orbit, which all seeds enter at its start.
+    (tmp_path / "leo.toml").write_text(ORBIT)
+    text = SWITCH.read_text().replace('delay = "1ms"', 'orbit = "leo.toml"')
+    (tmp_path / "own.toml").write_text(text)
+    link = the_link(None, tmp_path / "own.toml", None, None, None, None, None, (), None)
+    said = tables.about_link(link, [named("bulk")])
+    assert "Events of switches: at the same time in all seeds." in said
+    assert any("a switch of the scenario moves at times of its own" in one for one in said)
+
+
+ORBIT = """
+constellation = "starlink-550"
+epoch = "2026-11-27T12:00:00Z"
+duration = "3min"
+from = "Paris"
+to = "Frankfurt"
+[[place]]
+name = "Frankfurt"
+latitude_deg = 50.11
+longitude_deg = 8.68
+"""

@@ -26,8 +26,6 @@ from bentpipe.prototypes.spec import items
 from bentpipe.study.parameters import written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bentpipe.compare.legs import Sender
     from bentpipe.compare.paths import Place, Way
     from bentpipe.explanation import Figures
@@ -195,8 +193,8 @@ class Link:
         if self.own_duration:
             return self.scenario.duration_s
         needed = [default_s]
-        for link in self.document["link"]:
-            for event in link.get("event", ()):
+        for entry in (*self.document["link"], *self.document.get("switch", ())):
+            for event in entry.get("event", ()):
                 cycles = CYCLES * seconds(event["every"]) if "every" in event else default_s
                 needed.append(seconds(event["at"]) + cycles)
         return max(needed)
@@ -284,8 +282,7 @@ class Link:
         With a random phase the seeds meet the events at different moments, and intervals cover
         more than one of them.
         """
-        none = not self.has_events and not (phase and self.has_moves)
-        if none or (phase is None and "phase" in self.document):
+        if not (self.has_events or self.has_moves) or (phase is None and "phase" in self.document):
             return self
         return replace(self, scenario=self.scenario.with_({"phase": phase or "random"}))
 
@@ -563,33 +560,3 @@ def bytes_of(text: str) -> float:
     """A size in bytes."""
     number, unit = written(text)
     return float(number) * SIZES[unit]
-
-
-def phase_of(links: Sequence[Link]) -> dict[str, Any] | None:
-    """The phase of the events of `links`, their longest delay in seconds; None without events."""
-    longest = max(link.scenario.longest_event_delay_s for link in links)
-    if not longest and not any(link.has_events for link in links):
-        return None
-    return {"phase": "random" if longest else "fixed", "longest_event_delay_s": longest}
-
-
-def fades(link: Link) -> list[str]:
-    """The times at which attenuation and traces change, one line each; none without a series."""
-    lines = ["Attenuation: at the times of its series, in all seeds"] if link.own_fade else []
-    traces = [link.trace(hop) for hop in (*link.hops, *link.back)]
-    if any(isinstance(trace, dict) and trace.get("phase") == "random" for trace in traces):
-        lines.append("Traces and orbits: each seed begins at another time of the series")
-    return [*lines, link.starts] if link.starts else lines
-
-
-def phases(events: Mapping[str, Any] | None) -> list[str]:
-    """When the events of links happen, as one line; none without events."""
-    if events is None:
-        return []
-    if events["phase"] == "fixed":
-        return ["Events of links: at the same time in all seeds"]
-    longest = events["longest_event_delay_s"]
-    return [
-        f"Events of links: up to {longest:g} s later than written, depending on the seed"
-        " (--phase fixed: as written)"
-    ]

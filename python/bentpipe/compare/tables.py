@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.compare import buffers, counters, fade
 from bentpipe.compare.buffers import BULK
-from bentpipe.compare.links import fades, phase_of, phases
+from bentpipe.compare.events import fades, phase_of, phases
 from bentpipe.compare.workloads import DEFAULT, LABELS, SHORTEST_S
 from bentpipe.console import few, table
 from bentpipe.numbers import NONE, count, ends, scaled

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe as bp
-from bentpipe.compare import links, tables, traffic
+from bentpipe.compare import fade, links, tables, traffic
 from bentpipe.compare.comparison import the_link
-from bentpipe.compare.workloads import named
+from bentpipe.compare.workloads import named, workloads
 from bentpipe.errors import InputError
 from conftest import EXAMPLES
 
@@ -144,6 +144,52 @@ def test_moves_next_to_an_orbit_stay_as_written(tmp_path: Path) -> None:
     said = tables.about_link(link, [named("bulk")])
     assert "Events of switches: at the same time in all seeds." in said
     assert any("a switch of the scenario moves at times of its own" in one for one in said)
+
+
+def test_the_reason_without_a_fade_is_true_of_all_paths() -> None:
+    reason = fade.obstacle(of_switch())
+    assert reason
+    assert "no link on the route at the start has a delay of 40 ms or more" in reason
+    assert "hub-geo forward (130 ms) on the path over geo, to which it is not added" in reason
+    with pytest.raises(InputError, match="no link on the route at the start has"):
+        workloads(of_switch(), ["fade"])
+    # Without a longer link elsewhere, none is named.
+    low = fade.obstacle(of_switch("link.3.delay=30ms", "link.4.delay=30ms"))
+    assert low
+    assert "There is" not in low
+
+
+MEO = "link.1.delay=45ms"
+"""The path at the start has a satellite for which the event is made."""
+
+
+@pytest.mark.parametrize(("at", "phase"), [("45s", "fixed"), ("36s", "random")])
+def test_no_fade_is_added_to_a_path_that_packets_have_left(at: str, phase: str) -> None:
+    link = of_switch(MEO, f'switch.0.event=[{{at="{at}",via="geo"}}]', phase=phase)
+    assert fade.obstacle(link) == (
+        "by 45 s the switch has moved all packets from hub-leo forward to another path, before the"
+        " built-in event, which lets no packet pass between 45 and 80 s"
+    )
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'switch.0.event=[{at="46s",via="geo"}]',
+        'switch.0.event=[{at="30s",via="geo"},{at="60s",via="leo"}]',
+        "switch.0={between=['ship','hub'],via=['leo','geo'],bfd={}}",
+    ],
+)
+def test_a_fade_on_one_path_says_that_others_have_none(rule: str) -> None:
+    name, _, value = rule.partition("=")
+    link = of_switch(MEO, f"{name}={value}", phase=None if "bfd" in value else "fixed")
+    found = fade.planned(link)
+    assert found.applied
+    assert found.sentence.endswith(" It does not affect packets on another path of the switch.")
+    # A link that all paths share.
+    shared = fade.planned(of_switch("link.0.delay=300ms"))
+    assert shared.applied
+    assert "another path" not in shared.sentence
 
 
 ORBIT = """

@@ -188,10 +188,11 @@ MODEMS = {one.name for one in bp.mechanisms() if one.key == "link.channel.modem"
 """They need a link with a signal, and find another modem there."""
 
 
-RETURNING = {
-    one.name for one in bp.mechanisms() if one.key in ("link.demand", "link.header_compression")
-}
-"""They stand in the direction of the ACKs."""
+ON_ACKS = {
+    "ack-decimation", "ack-filter", "ack-reconstruction", "dvb-rcs2", "rohc", "rohc-unidirectional",
+    "scps", "vj",
+}  # fmt: skip
+"""They stand on the route of the ACKs: `bentpipe path` says of them that they change ACKs."""
 
 
 OF_FLOWS = [one.name for one in bp.mechanisms() if one.key.startswith("flow.")]
@@ -256,8 +257,8 @@ delay = "1ms"
         }
         return
     (place,) = filter(has_it, places)
-    assert (place is back) == (mechanism in RETURNING)
-    thinning = mechanism in on_path.THINNING
+    assert (place is back) == (mechanism in ON_ACKS and "name" not in place)
+    thinning = mechanism in ON_ACKS - on_path.BEHIND
     assert place.get("name") in (None, "terminal" if thinning else "gateway")
 
 

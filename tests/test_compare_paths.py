@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe as bp
-from bentpipe.compare import fade, links, tables, traffic
+from bentpipe.compare import fade, links, mechanisms, parts, tables, traffic
+from bentpipe.compare.candidates import chosen
 from bentpipe.compare.comparison import the_link
 from bentpipe.compare.workloads import named, workloads
 from bentpipe.errors import InputError
@@ -17,6 +18,7 @@ from conftest import EXAMPLES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bentpipe._native import Mechanism
     from conftest import Bentpipe
 
 SWITCH = EXAMPLES / "geo-and-leo.toml"
@@ -190,6 +192,132 @@ def test_a_fade_on_one_path_says_that_others_have_none(rule: str) -> None:
     shared = fade.planned(of_switch("link.0.delay=300ms"))
     assert shared.applied
     assert "another path" not in shared.sentence
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "place"),
+    [
+        ("codel", "on hub -> leo and hub -> geo"),
+        ("rohc", "on ship -> leo and ship -> geo"),
+        ("ack-filter", "at ship"),
+        ("ack-reconstruction", "at leo and geo"),
+        ("snoop", "at hub"),
+        ("pepsal", "at hub"),
+        ("satpep", "at hub and ship"),
+    ],
+)
+def test_a_mechanism_stands_at_every_path_of_a_switch(mechanism: str, place: str) -> None:
+    link = of_switch()
+    _, found = mechanisms.chosen(mechanism, link)
+    assert found.place == place
+    document = found.on(link).document
+    if mechanism == "codel":
+        assert [one.get("forward", {}).get("aqm") for one in document["link"]] == [
+            None, "codel", None, "codel", None, None,
+        ]  # fmt: skip
+    if found.is_proxy:
+        sides = {one["name"]: one["proxy"]["satellite"]["towards"] for one in document["node"]}
+        assert list(sides.values()) == [["leo", "geo"]] * len(sides)
+
+
+ACKS = """
+name = "acks"
+duration = "20s"
+[[link]]
+between = ["server", "r1"]
+rate = "20Mbit/s"
+delay = "5ms"
+[[link]]
+between = ["r1", "r2"]
+delay = "250ms"
+forward = { rate = "6Mbit/s", queue = { bytes = "375kB" } }
+backward = { rate = "64kbit/s", queue = { bytes = "40kB" } }
+[[link]]
+between = ["r2", "client"]
+rate = "4Mbit/s"
+delay = "5ms"
+queue = { bytes = "250kB" }
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+traffic = { bulk = "unlimited" }
+"""
+"""The slowest link of the ACKs is another one than that of the data."""
+
+
+@pytest.fixture
+def acks(tmp_path: Path) -> Path:
+    """A file with `ACKS`."""
+    (tmp_path / "acks.toml").write_text(ACKS)
+    return tmp_path / "acks.toml"
+
+
+SETTINGS = {
+    "trace": "trace:file=lossy.csv,loop=true",
+    "shaper": "shaper:rate=3Mbit/s,burst=32kB",
+    "policer": "policer:rate=3Mbit/s,burst=32kB",
+    "mtu": "mtu:bytes=1400",
+}
+"""Mechanisms without defaults."""
+MODEM = "link.channel.modem"
+"""It needs a channel with a signal, which gives the link another rate."""
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [one for one in bp.mechanisms() if one.key.startswith(("link.", "node.")) and one.key != MODEM],
+    ids=lambda one: one.name,
+)
+def test_a_mechanism_stands_at_the_slowest_link_of_its_packets(
+    mechanism: Mechanism, acks: Path
+) -> None:
+    (acks.parent / "lossy.csv").write_text("t_s,loss_percent\n0,1\n60,2\n")
+    link = links.of_scenario(acks, ())
+    if mechanism.name in mechanisms.AT_BOTH_ENDS:
+        with pytest.raises(InputError, match="'client' is a host"):
+            mechanisms.chosen(mechanism.name, link)
+        return
+    named = SETTINGS.get(mechanism.name, mechanism.name).replace("lossy", f"{acks.parent}/lossy")
+    _, found = mechanisms.chosen(named, link)
+    of_acks = mechanism.kind == "header compression" or mechanism.name.startswith("ack-")
+    of_acks = of_acks or mechanism.key == "link.demand"
+    if mechanism.key.startswith("link."):
+        assert found.place == ("on r2 -> r1" if of_acks else "on r2 -> client")
+        (path,) = found.changes
+        assert path.startswith("link.1.backward." if of_acks else "link.2.forward.")
+        return
+    node = "r1" if mechanism.name == "ack-reconstruction" else "r2"
+    assert found.place == f"at {node}"
+    assert [one["name"] for one in found.changes["node"]] == [node]
+
+
+def test_mechanisms_for_acks_help_and_the_header_has_their_place(
+    bentpipe: Bentpipe, acks: Path, tmp_path: Path
+) -> None:
+    done = bentpipe("compare", "--scenario", acks, "--on-path", "ack-filter,rohc", "--controllers",
+                    "cubic", "--workload", "bulk", "--replications", "1", "--out",
+                    tmp_path / "c")  # fmt: skip
+    places = "echanisms of --on-path: ack-filter at r2, rohc on r2 -> r1"
+    assert places in " ".join(done.stdout.split())
+    found = json.loads((tmp_path / "c/compare.json").read_text())
+    assert found["on_path"] == [
+        {"name": "ack-filter", "place": "at r2"},
+        {"name": "rohc", "place": "on r2 -> r1"},
+    ]
+    assert places in (tmp_path / "c/compare.md").read_text()
+    bentpipe("report", tmp_path / "c", "--out", tmp_path / "page.html")
+    assert "ack-filter at r2, rohc on r2 -&gt; r1" in (tmp_path / "page.html").read_text()
+    means = {one["controller"]: one["mean"] for one in found["workloads"][0]["ranking"]}
+    assert means["cubic + ack-filter"] > 1.05 * means["cubic"]
+    assert means["cubic + rohc"] > 1.05 * means["cubic"]
+
+
+def test_a_proxy_is_said_to_keep_a_controller_only_where_it_has_one(acks: Path) -> None:
+    link = links.of_scenario(acks, ())
+    found = mechanisms.chosen("pepsal", link)
+    plan = parts.planned(link, chosen(["cubic"], link), [named("bulk")], mechanisms=found)
+    assert not any("no congestion control" in one for one in plan.notes)
 
 
 ORBIT = """

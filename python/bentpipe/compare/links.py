@@ -141,6 +141,11 @@ class Link:
         return paths.distinct([way.bottleneck for way in self.ways])
 
     @property
+    def return_bottlenecks(self) -> list[Place]:
+        """The slowest link on the route of the acknowledgements, for each path; each once."""
+        return paths.distinct([way.return_bottleneck for way in self.ways])
+
+    @property
     def slowest_bps(self) -> int:
         """The least rate of the bottlenecks of all paths in bit/s."""
         return min(place.rate_bps for place in self.bottlenecks)
@@ -314,10 +319,14 @@ class Link:
         """The name of a direction: `gateway-client forward`."""
         return f"{'-'.join(self.document['link'][hop.link]['between'])} {hop.direction}"
 
+    def nodes_of(self, hop: _native.Hop | Place) -> tuple[str, str]:
+        """The nodes before and behind a direction of a link."""
+        first, second = self.document["link"][hop.link]["between"]
+        return (first, second) if hop.direction == "forward" else (second, first)
+
     def arrow(self, hop: _native.Hop | Place) -> str:
         """The nodes of a direction, in the order of its packets: `gateway -> client`."""
-        ends = self.document["link"][hop.link]["between"]
-        return " -> ".join(ends if hop.direction == "forward" else reversed(ends))
+        return " -> ".join(self.nodes_of(hop))
 
     def replayed(self, hop: _native.Hop) -> dict[str, Any] | None:
         """The means and ranges of the trace of a direction; None without a trace."""

@@ -64,6 +64,13 @@ class Plan:
     """Sentences on transports and split proxies, for the reader of the rankings."""
     split: str = ""
     """What splits the flows of the scenario, for the line that names the link."""
+    on_path: list[OnPath] = field(default_factory=list)
+    """The mechanisms of `--on-path`, without the path as it is."""
+
+    @property
+    def places(self) -> str:
+        """Where the mechanisms of `--on-path` are; empty without any."""
+        return ", ".join(f"{one.name} {one.place}" for one in self.on_path)
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -75,6 +82,12 @@ class Plan:
     def sentences(self) -> list[str]:
         """What is left out and the notes, for people."""
         return [one.sentence for one in self.left_out] + self.notes
+
+    @property
+    def all_sentences(self) -> list[str]:
+        """The places of the mechanisms of `--on-path`, and `sentences`."""
+        places = [f"Mechanisms of --on-path: {self.places}."] if self.places else []
+        return places + self.sentences
 
 
 def planned(
@@ -117,6 +130,7 @@ def planned(
         for workload in asked
     }
     plan = Plan(parts, grouped(refused, len(asked)))
+    plan.on_path = [one for one in mechanisms if one.changes]
     check_carried(plan, transports)
     check_taken(plan)
     proxies = [one.name for one in mechanisms if one.is_proxy]
@@ -270,7 +284,7 @@ def kept(mechanisms: Sequence[OnPath], slots: Sequence[Part]) -> list[str]:
         found += [
             f"+ {mechanism.name}: {sender.own} from {sender.leg}, as the preset has"
             " it. The controller before the + is that of the other legs."
-            for sender in legs.senders(part.link)[:1]
+            for sender in [one for one in legs.senders(part.link) if one.controller][:1]
         ]
     return found
 

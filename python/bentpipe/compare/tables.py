@@ -286,6 +286,7 @@ def to_dict(
         "controllers": [candidate.to_dict() for candidate in candidates],
         "left_out": [{"controller": name, "needs": why} for name, why in left_out.items()],
         "not_carried": [asdict(one) for one in plan.left_out],
+        "on_path": [{"name": one.name, "place": one.place} for one in plan.on_path],
         "notes": plan.notes,
         "workloads": [workload(outcome, link) for outcome in outcomes],
         "verdicts": [asdict(verdict) for verdict in found],

@@ -6,6 +6,7 @@ path. The others are left out with the reason, which is that of the scenario lan
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
     from bentpipe.compare.mechanisms import OnPath
     from bentpipe.compare.transports import Over
     from bentpipe.compare.workloads import Workload
+    from bentpipe.errors import Problem
 
+OF_CANDIDATE = re.compile(r"flow\[\d+\]\.(controller|transport)(\..*)?")
+"""Paths of the values that the name of a candidate has."""
+NO_CONTROL = "none (no congestion control)"
+"""The candidate without a controller, in sentences."""
 NO_TIME = "1ms"
 """Duration of a run that only finds out whether the engine takes a controller in Python."""
 NAMES = (
@@ -131,7 +137,7 @@ def planned(
     }
     plan = Plan(parts, grouped(refused, len(asked)))
     plan.on_path = [one for one in mechanisms if one.changes]
-    check_carried(plan, transports)
+    without = not_carried(plan, transports, refused)
     check_taken(plan)
     proxies = [one.name for one in mechanisms if one.is_proxy]
     crossing = unsplit(parts[asked[0].name], asked, proxies) if asked else {}
@@ -145,7 +151,8 @@ def planned(
     if not transports:
         plan.notes += about
         return plan
-    plan.notes += [*NAMES, *about, *dropped(transports), *warnings(transports, parts, asked)]
+    left = [one for one in transports if one.name not in without]
+    plan.notes += [*without.values(), *NAMES, *about, *dropped(left), *warnings(left, parts, asked)]
     return plan
 
 
@@ -186,7 +193,7 @@ def why_not(workload: Workload, link: Link, candidate: Candidate) -> str | None:
     try:
         scenario = workload.scenario(link, candidate.value)
     except ScenarioError as error:
-        return error.errors[0].reason or error.errors[0].message
+        return why(error.errors[0])
     if not candidate.in_python or (link.protocol == TCP and not link.senders):
         return None
     # The engine decides on controllers in Python when a run begins.
@@ -196,6 +203,16 @@ def why_not(workload: Workload, link: Link, candidate: Candidate) -> str | None:
     except ControllerError:
         return f"no controllers in Python over {link.protocol}"
     return None
+
+
+def why(problem: Problem) -> str:
+    """The reason of a problem if it is about the candidate, otherwise the whole problem.
+
+    A candidate is named with its controller and its transport, and no other value is.
+    """
+    if problem.reason and OF_CANDIDATE.fullmatch(problem.path):
+        return problem.reason
+    return problem.below("")
 
 
 def grouped(refused: Mapping[tuple[Workload, Candidate], str], asked: int) -> list[LeftOut]:
@@ -210,24 +227,41 @@ def grouped(refused: Mapping[tuple[Workload, Candidate], str], asked: int) -> li
     for (reason, where), who in names.items():
         of = "" if len(where) == asked else f" of {', '.join(where)}"
         # The word alone would say that there are none.
-        shown = ("none (no congestion control)" if one == UNLIMITED.name else one for one in who)
+        shown = (
+            one.replace(UNLIMITED.name, NO_CONTROL, 1) if is_unlimited(one) else one for one in who
+        )
         sentence = f"Left out{of}: {', '.join(shown)}. Reason: {reason}."
         found.append(LeftOut(who, [*where], reason, sentence))
     return found
 
 
-def check_carried(plan: Plan, transports: Sequence[Over]) -> None:
-    """`InputError` for a transport that carries none of the controllers."""
-    found = {one.transport for one in plan.candidates}
-    for over in transports:
-        if over.name not in found:
-            reasons = "; ".join(
-                f"{', '.join(one.controllers)}: {one.reason}" for one in plan.left_out
-            )
-            raise InputError(
-                f"--transports: expected controllers that run over {over.name} on this link, found"
-                f" none: {reasons}"
-            )
+def is_unlimited(name: str) -> bool:
+    """True for the name of a candidate without congestion control, over any transport."""
+    return name.split()[0] == UNLIMITED.name
+
+
+def not_carried(
+    plan: Plan, transports: Sequence[Over], refused: Mapping[tuple[Workload, Candidate], str]
+) -> dict[str, str]:
+    """The transports that carry none of the controllers, each with a sentence that says so.
+
+    `InputError` with all reasons if TCP carries none, or none of the others does.
+    """
+    carried = {one.transport for one in plan.candidates}
+    missing = [over.name for over in transports if over.name not in carried]
+    if not missing:
+        return {}
+    base, *named = (over.name for over in transports)
+    if base in missing or missing == named:
+        own = {key: why for key, why in refused.items() if key[1].transport in missing}
+        reasons = "; ".join(
+            f"{', '.join(one.controllers)}: {one.reason}" for one in grouped(own, len(plan.parts))
+        )
+        raise InputError(
+            f"--transports: expected controllers that run over {' or '.join(missing)} on this"
+            f" link, found none: {reasons}"
+        )
+    return {name: f"{name} is left out: no controller runs over it here." for name in missing}
 
 
 def check_taken(plan: Plan) -> None:

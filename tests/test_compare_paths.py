@@ -49,7 +49,7 @@ def test_the_line_on_has_all_paths_of_a_switch(bentpipe: Bentpipe, tmp_path: Pat
     assert paths in (tmp_path / "c" / "compare.md").read_text()
     bentpipe("report", tmp_path / "c", "--out", tmp_path / "page.html")
     assert "over geo 5 Mbit/s, RTT 512 ms" in (tmp_path / "page.html").read_text()
-    moves = "The switch between ship and hub moves packets at known times"
+    moves = "The switch between ship and hub has paths over leo and geo. Packets move at known"
     assert any(line.startswith(moves) for line in found["link"]["about"])
 
 

@@ -172,9 +172,9 @@ def of_switches(link: Link) -> list[str]:
     if len(link.ways) == 1:
         return []
     return [
-        f"The switch between {' and '.join(one['between'])} moves packets {one['rule']} among its"
-        f" paths over {' and '.join(path['via'] for path in one['paths'])}. Results of a run are"
-        " those of all paths that its packets have used."
+        f"The switch between {' and '.join(one['between'])} has paths over"
+        f" {' and '.join(path['via'] for path in one['paths'])}. Packets move {one['rule']}."
+        " Results of a run are those of all paths that its packets have used."
         for one in link.scenario.explain().switches
     ]
 

@@ -193,5 +193,5 @@ def test_the_header_says_when_events_happen(bentpipe: Bentpipe) -> None:
     assert "up to 15 s later than written, depending on the seed" in done.stdout
     done = bentpipe(*command, "--phase", "fixed", "--json")
     assert json.loads(done.stdout)["link"]["events"] == {
-        "phase": "fixed", "longest_event_delay_s": 0.0,
+        "phase": "fixed", "longest_event_delay_s": 0.0, "of": "links",
     }  # fmt: skip

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.compare import candidates, counters, links
+from bentpipe.compare import candidates, counters, events, links
 from bentpipe.compare import mechanisms as on_path
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.ranking import Runs, ranked
@@ -188,10 +188,11 @@ MODEMS = {one.name for one in bp.mechanisms() if one.key == "link.channel.modem"
 """They need a link with a signal, and find another modem there."""
 
 
-RETURNING = {
-    one.name for one in bp.mechanisms() if one.key in ("link.demand", "link.header_compression")
-}
-"""They stand in the direction of the ACKs."""
+ON_ACKS = {
+    "ack-decimation", "ack-filter", "ack-reconstruction", "dvb-rcs2", "rohc", "rohc-unidirectional",
+    "scps", "vj",
+}  # fmt: skip
+"""They stand on the route of the ACKs: `bentpipe path` says of them that they change ACKs."""
 
 
 OF_FLOWS = [one.name for one in bp.mechanisms() if one.key.startswith("flow.")]
@@ -256,8 +257,8 @@ delay = "1ms"
         }
         return
     (place,) = filter(has_it, places)
-    assert (place is back) == (mechanism in RETURNING)
-    thinning = mechanism in on_path.THINNING
+    assert (place is back) == (mechanism in ON_ACKS and "name" not in place)
+    thinning = mechanism in ON_ACKS - on_path.BEHIND
     assert place.get("name") in (None, "terminal" if thinning else "gateway")
 
 
@@ -486,5 +487,5 @@ def test_a_fade_of_a_file_is_not_moved_and_the_header_says_so(
 ) -> None:
     assert bentpipe("new", "geo", "--rain-at", "300s").returncode == 0
     line = "Attenuation: at the times of its series, in all seeds"
-    assert links.fades(links.of_scenario(tmp_path / "geo.toml", ())) == [line]
-    assert links.fades(links.of_preset("geo-ka")) == []
+    assert events.fades(links.of_scenario(tmp_path / "geo.toml", ())) == [line]
+    assert events.fades(links.of_preset("geo-ka")) == []

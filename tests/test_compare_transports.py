@@ -12,7 +12,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.compare import candidates, links, parts, transports
 from bentpipe.compare import mechanisms as on_path
-from bentpipe.compare.workloads import WORKLOADS
+from bentpipe.compare.workloads import WORKLOADS, named
 from bentpipe.errors import InputError
 from bentpipe.report.compare import compare_page
 from bentpipe.report.page import Text
@@ -210,6 +210,56 @@ def test_a_transport_without_controllers_is_refused(tmp_path: Path) -> None:
     (left_out,) = plan.left_out
     assert left_out.controllers == [f"{mine.name} over quic"]
     assert left_out.reason == "no controllers in Python over quic"
+
+
+TUNNEL = """
+name = "vpn"
+duration = "20s"
+[[link]]
+between = ["server", "client"]
+rate = "4Mbit/s"
+delay = "250ms"
+queue = { bytes = "250kB" }
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+tunnel = "wireguard"
+traffic = { bulk = "unlimited" }
+"""
+"""SCTP has larger packets than the tunnel takes."""
+TOO_LARGE = (
+    "flow[0].tunnel: expected a tunnel for packets of 1500 bytes, found an MTU of 1420: the flow"
+    ' has them with "sctp"'
+)
+
+
+def test_a_transport_that_no_path_takes_is_refused_with_the_whole_reason() -> None:
+    link = links.Link("vpn", bp.Scenario.parse(TUNNEL))
+    cubic = candidates.chosen(["cubic"], link)
+    overs = transports.chosen("sctp", link)
+    with pytest.raises(InputError) as error:
+        parts.planned(link, cubic, [named("bulk")], overs)
+    assert str(error.value).endswith(f"none over sctp: {TOO_LARGE}")
+    # A transport that carries them stays.
+    overs = transports.chosen("quic,sctp", link)
+    plan = parts.planned(link, cubic, [named("bulk")], overs)
+    assert "sctp is left out: no controller runs over it here." in plan.notes
+    assert {one.transport for one in plan.candidates} == {"tcp", "quic"}
+    assert (
+        f"Left out: none (no congestion control) over sctp. Reason: {TOO_LARGE}." in plan.sentences
+    )
+    assert not any(one.startswith("sctp does not take") for one in plan.notes)
+
+
+def test_only_reasons_of_the_missing_transports_are_in_the_error() -> None:
+    link = links.Link("vpn", bp.Scenario.parse(TUNNEL))
+    overs = transports.chosen("sctp,stp", link)
+    cubic = [one for one in candidates.chosen(["cubic"], link) if one.name == "cubic"]
+    with pytest.raises(InputError, match=r"run over sctp or stp on this link, found none") as error:
+        parts.planned(link, cubic, [named("bulk")], overs)
+    assert TOO_LARGE in str(error.value)
+    assert "cubic over stp" in str(error.value)
 
 
 MINE = """

@@ -133,7 +133,7 @@ class Comparison:
         """The rankings, verdicts and counters as Markdown."""
         return tables.markdown(
             self.link, self.outcomes, self.verdicts, self.left_out, self.choice,
-            self.plan.sentences,
+            self.plan.all_sentences,
         )  # fmt: skip
 
     def blocks(self) -> list[Any]:
@@ -291,7 +291,7 @@ def run(
     }
     summary = sealed(summary | {"complete": complete, "command": [*command]})
     if folder:
-        text = tables.markdown(link, whole, found, left_out, choice, made.sentences)
+        text = tables.markdown(link, whole, found, left_out, choice, made.all_sentences)
         save(folder / "compare.json", as_json(summary))
         save(folder / "compare.md", text.encode())
     return Comparison(
@@ -318,6 +318,7 @@ def labelled(link: Link, found: Answer, plan: Plan) -> dict[str, str]:
     """An answer and the link that it is about, with their labels."""
     on = f"{link.name}: {tables.described(link)}, {tables.host(link)}"
     on += f"; {plan.split}" if plan.split else ""
+    on += f"; mechanisms of --on-path: {plan.places}" if plan.places else ""
     return {"Choose": found.choose, "Costs": found.costs, "Sure": found.sure, "On": on}
 
 

@@ -1,10 +1,11 @@
 """The built-in fade of a comparison: a rain event that is added to the channel of a satellite.
 
-It is on the link with the longest delay on the route of the data. A modem in noise, fixed (`eb_n0`)
-or adaptive (`es_n0`), gets the attenuation of the event. Any other channel keeps its errors, and
-the losses of the event come in addition, as a trace of losses: a packet must survive both. They are
-those of a QPSK modem with 11 dB in clear sky, code sequential-3/4, whose decoder and demodulator
-pass no packet for 35 s; `crates/link/tests/built_in_fade.rs` computes them from the same event.
+It is on the link with the longest delay on the route of the data at the start. A modem in noise,
+fixed (`eb_n0`) or adaptive (`es_n0`), gets the attenuation of the event. Any other channel keeps
+its errors, and the losses of the event come in addition, as a trace of losses: a packet must
+survive both. They are those of a QPSK modem with 11 dB in clear sky, code sequential-3/4, whose
+decoder and demodulator pass no packet for 35 s; `crates/link/tests/built_in_fade.rs` computes them
+from the same event.
 
 No fade is added where it would not be that of the link: if a measurement has the weather in it (a
 trace), if the scenario has a fade of its own, or if the delay is that of a low orbit or of the
@@ -80,8 +81,15 @@ def obstacle(link: Link) -> str | None:
     if hop.delay_s < LEAST_DELAY_S:
         return (
             "the built-in event is that of a satellite in a medium or geostationary orbit, and no"
-            f" link has a delay of {LEAST_DELAY_S * 1e3:g} ms or more. A series in `attenuation` of"
-            " a channel is a fade of your own"
+            f" link {'on the route at the start ' if len(link.ways) > 1 else ''}has a delay of"
+            f" {LEAST_DELAY_S * 1e3:g} ms or more{elsewhere(link)}. A series in `attenuation` of a"
+            " channel is a fade of your own"
+        )
+    if (left := left_before(link)) is not None:
+        return (
+            f"by {left:g} s the switch has moved all packets from {name} to another path, before"
+            f" the built-in event, which lets no packet pass between {EVENT_S[0]:g} and"
+            f" {EVENT_S[1]:g} s"
         )
     if link.trace(hop) is not None:
         return (
@@ -105,6 +113,46 @@ def obstacle(link: Link) -> str | None:
     return None
 
 
+def elsewhere(link: Link) -> str:
+    """The links of other paths that are long enough for the event, in words; empty without any."""
+    found = [
+        f"{link.name_of(way.satellite)} ({way.satellite.delay_s * 1e3:g} ms) on the path over"
+        f" {way.name}"
+        for way in link.ways[1:]
+        if way.satellite.delay_s >= LEAST_DELAY_S
+    ]
+    return f". There is {' and '.join(found)}, to which it is not added" if found else ""
+
+
+def is_on_all(link: Link) -> bool:
+    """True if all paths have the link of the satellite on the route at the start."""
+    hop = link.satellite
+    own = (hop.link, hop.direction)
+    return all(own in [(one.link, one.direction) for one in way.places] for way in link.ways)
+
+
+def left_before(link: Link) -> float | None:
+    """The time in seconds at which packets have left the path of the event; None if they have not.
+
+    None too if only the run shows the moves of a switch. The latest time of all seeds counts.
+    """
+    if is_on_all(link):
+        return None
+    switches = link.scenario.with_({"phase": "fixed"}).explain().switches
+    if len(switches) != 1 or switches[0]["moves"] is None:
+        return None
+    first = switches[0]["paths"][0]["via"]
+    last = link.scenario.longest_event_delay_s
+    left = 0.0
+    for moves in switches[0]["moves"]:
+        known = [(0.0, first), *((one["at_s"], one["via"]) for one in moves)]
+        ends = [*(at for at, _ in known[1:]), EVENT_S[1]]
+        for (at, via), end in zip(known, ends, strict=True):
+            if via == first and at < EVENT_S[1]:
+                left = max(left, end + last)
+    return left if left <= EVENT_S[0] else None
+
+
 def planned(link: Link) -> Fade:
     """What the fade workload adds to the link, or why there is none."""
     reason = obstacle(link)
@@ -120,6 +168,8 @@ def planned(link: Link) -> Fade:
             f" channel ({described(channel)}), which stays as it is"
         )
     sentence = f"The fade workload has a rain event: {what}."
+    if not is_on_all(link):
+        sentence += " It does not affect packets on another path of the switch."
     if link.window_s(FADE_S) < EVENT_S[1]:
         sentence += f" The run of {link.window_s(FADE_S):g} s ends within the event."
     return Fade(applied=True, link=name, sentence=sentence)

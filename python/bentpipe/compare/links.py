@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
+from bentpipe.compare import paths
 from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.durations import seconds
@@ -25,9 +26,8 @@ from bentpipe.prototypes.spec import items
 from bentpipe.study.parameters import written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bentpipe.compare.legs import Sender
+    from bentpipe.compare.paths import Place, Way
     from bentpipe.explanation import Figures
 
 PACKET = 1500
@@ -52,7 +52,8 @@ FIXED = (
 """Hosts without a profile: a large receive buffer of one size, and a send buffer without an end."""
 NO_CONTROLLER = "none"
 """The controller of flows whose transport takes none."""
-SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
+SIZES = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+"""Bytes of each unit of sizes."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class Link:
     """The split proxies of the scenario that send over the satellite, as written."""
     starts: str = ""
     """Why all seeds begin at the same time of an orbit; empty if they do not."""
+    queues: str = ""
+    """The queues that `--queue` has set, as a sentence; empty for those of the scenario."""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -127,9 +130,29 @@ class Link:
         """The route of the acknowledgements."""
         return self.scenario.route(back=True)
 
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """The paths of the flow, that at the start first. A switch has several."""
+        return paths.ways(self)
+
+    @property
+    def bottlenecks(self) -> list[Place]:
+        """The slowest link on the route of the data, for each path; each once."""
+        return paths.distinct([way.bottleneck for way in self.ways])
+
+    @property
+    def return_bottlenecks(self) -> list[Place]:
+        """The slowest link on the route of the acknowledgements, for each path; each once."""
+        return paths.distinct([way.return_bottleneck for way in self.ways])
+
+    @property
+    def slowest_bps(self) -> int:
+        """The least rate of the bottlenecks of all paths in bit/s."""
+        return min(place.rate_bps for place in self.bottlenecks)
+
     @property
     def bottleneck(self) -> _native.Hop:
-        """The slowest link on the route of the data."""
+        """The slowest link on the route of the data, of the path at the start."""
         return min(self.hops, key=lambda hop: hop.rate_bps)
 
     @property
@@ -175,8 +198,8 @@ class Link:
         if self.own_duration:
             return self.scenario.duration_s
         needed = [default_s]
-        for link in self.document["link"]:
-            for event in link.get("event", ()):
+        for entry in (*self.document["link"], *self.document.get("switch", ())):
+            for event in entry.get("event", ()):
                 cycles = CYCLES * seconds(event["every"]) if "every" in event else default_s
                 needed.append(seconds(event["at"]) + cycles)
         return max(needed)
@@ -190,27 +213,59 @@ class Link:
 
     def buffers(self, lengths: str) -> list[Buffer]:
         """The queues in a comma-separated list; `InputError` for an invalid or a repeated one."""
+        if len(self.bottlenecks) > 1:
+            names = ", ".join(self.arrow(place) for place in self.bottlenecks)
+            raise InputError(
+                "several --queue: expected paths with the same bottleneck, found the bottlenecks"
+                f" {names}; compare one --queue at a time, which changes all of them"
+            )
         found: list[Buffer] = []
         for length in items("--queue", lengths):
-            buffer = Buffer(length, queue_of(self, self, length))
+            bdp = self.bdp_bytes if self.preset else self.bdp_at(self.bottlenecks[0])
+            buffer = Buffer(length, queue_of(self, self, length, bdp_bytes=bdp))
             if any(buffer.setting == other.setting for other in found):
                 raise InputError(f"--queue: expected each length once, found {length!r} again")
             found.append(buffer)
         return found
 
     def with_queue(self, length: str) -> Link:
-        """The link with another queue before the bottleneck."""
-        (buffer,) = self.buffers(length)
-        changed = self.scenario.with_({self.queue_path: tomllib.loads(f"q={buffer.setting}")["q"]})
-        return replace(self, scenario=changed)
+        """The link with another queue before the bottleneck of each path.
 
-    @property
-    def queue_rule(self) -> str:
-        """The rule for packets of low priority of the queue before the bottleneck, for a setting.
-
-        Another length of the queue keeps the rule. Empty for none.
+        A length in bandwidth-delay products is that of the path. A bottleneck of several paths has
+        the longest of their queues. `InputError` for an invalid length.
         """
-        hop = self.hops[SATELLITE] if self.preset else self.bottleneck
+        changes = {}
+        words = []
+        for place in self.bottlenecks:
+            bdp = self.bdp_at(place)
+            queue = tomllib.loads(f"q={queue_of(self, self, length, place, bdp)}")["q"]
+            changes[f"link.{place.link}.{place.direction}.queue"] = queue
+            if "packets" in queue:
+                size = f"{queue['packets']} packets"
+            else:
+                own = bytes_of(queue["bytes"])
+                size = f"{own / 1e3:.4g} kB, {own / bdp:.3g} times the bandwidth-delay product"
+            words.append(f"{self.arrow(place)} ({size})")
+        sentence = f"Queues of --queue {length}: {', '.join(words)}."
+        return replace(self, scenario=self.scenario.with_(changes), queues=sentence)
+
+    def bdp_at(self, place: Place) -> float:
+        """The longest bandwidth-delay product of the paths with this bottleneck, in bytes."""
+        own = (place.link, place.direction)
+        return max(
+            way.link.bdp_bytes
+            for way in self.ways
+            if (way.bottleneck.link, way.bottleneck.direction) == own
+        )
+
+    def queue_rule(self, hop: _native.Hop | Place | None = None) -> str:
+        """The rule for packets of low priority of a queue, for a setting; empty for none.
+
+        Another length of the queue keeps the rule. By default of the queue before the bottleneck,
+        which in a preset is that of the satellite's link.
+        """
+        if hop is None:
+            hop = self.hops[SATELLITE] if self.preset else self.bottleneck
         queue = self.value(hop, "queue")
         rule = queue.get("low_priority") if isinstance(queue, dict) else None
         return f", low_priority = '{rule}'" if rule else ""
@@ -232,8 +287,7 @@ class Link:
         With a random phase the seeds meet the events at different moments, and intervals cover
         more than one of them.
         """
-        none = not self.has_events and not (phase and self.has_moves)
-        if none or (phase is None and "phase" in self.document):
+        if not (self.has_events or self.has_moves) or (phase is None and "phase" in self.document):
             return self
         return replace(self, scenario=self.scenario.with_({"phase": phase or "random"}))
 
@@ -247,23 +301,32 @@ class Link:
             if (channel := part.get("channel")) is not None
         )
 
-    def channel(self, hop: _native.Hop) -> Any:
+    def channel(self, hop: _native.Hop | Place) -> Any:
         """The channel of a direction of a link, as it was written; `perfect` without one."""
         return self.value(hop, "channel") or "perfect"
 
-    def trace(self, hop: _native.Hop) -> Any:
+    def trace(self, hop: _native.Hop | Place) -> Any:
         """The trace of a direction of a link, as it was written; None without one."""
         return self.value(hop, "trace")
 
-    def value(self, hop: _native.Hop, key: str) -> Any:
+    def value(self, hop: _native.Hop | Place, key: str) -> Any:
         """A key of a direction, or of its link for both directions; None without it."""
         link = self.document["link"][hop.link]
         found = link.get(hop.direction, {}).get(key)
         return link.get(key) if found is None else found
 
-    def name_of(self, hop: _native.Hop) -> str:
+    def name_of(self, hop: _native.Hop | Place) -> str:
         """The name of a direction: `gateway-client forward`."""
         return f"{'-'.join(self.document['link'][hop.link]['between'])} {hop.direction}"
+
+    def nodes_of(self, hop: _native.Hop | Place) -> tuple[str, str]:
+        """The nodes before and behind a direction of a link."""
+        first, second = self.document["link"][hop.link]["between"]
+        return (first, second) if hop.direction == "forward" else (second, first)
+
+    def arrow(self, hop: _native.Hop | Place) -> str:
+        """The nodes of a direction, in the order of its packets: `gateway -> client`."""
+        return " -> ".join(self.nodes_of(hop))
 
     def replayed(self, hop: _native.Hop) -> dict[str, Any] | None:
         """The means and ranges of the trace of a direction; None without a trace."""
@@ -470,19 +533,30 @@ def satellite_delay(plain: Link, rtt: str) -> str:
     return f"{round((asked - ground) / 2 * 1e9)}ns"
 
 
-def queue_of(plain: Link, changed: Link, queue: str | None) -> str:
-    """The queue of the satellite link, in the notation of scenarios."""
+def queue_of(
+    plain: Link,
+    changed: Link,
+    queue: str | None,
+    place: Place | None = None,
+    bdp_bytes: float | None = None,
+) -> str:
+    """A queue in the notation of scenarios, by default before the bottleneck or the satellite.
+
+    `bdp_bytes` is one bandwidth-delay product, by default that of `changed`. `InputError` for a
+    length that is none.
+    """
     if queue is None:
         size = bytes_of(plain.document["link"][SATELLITE]["queue"]["bytes"])
         size = max(round(size * changed.bdp_bytes / plain.bdp_bytes), PACKET)
         return f"{{ bytes = '{size}B' }}"
-    rule = changed.queue_rule
+    rule = changed.queue_rule(place)
+    bdp = changed.bdp_bytes if bdp_bytes is None else bdp_bytes
     try:
         number, unit = written(queue)
     except ValueError:
         unit = "?"
     if unit == "bdp" and number > 0:
-        return f"{{ bytes = '{round(float(number) * changed.bdp_bytes)}B'{rule} }}"
+        return f"{{ bytes = '{round(float(number) * bdp)}B'{rule} }}"
     if unit in SIZES:
         return f"{{ bytes = '{queue}'{rule} }}"
     if unit == "" and number == int(number) and number >= 1:
@@ -492,36 +566,6 @@ def queue_of(plain: Link, changed: Link, queue: str | None) -> str:
 
 
 def bytes_of(text: str) -> float:
-    """A size of a preset in bytes."""
+    """A size in bytes."""
     number, unit = written(text)
-    return float(number) * {"B": 1, "kB": 1e3, "MB": 1e6}[unit]
-
-
-def phase_of(links: Sequence[Link]) -> dict[str, Any] | None:
-    """The phase of the events of `links`, their longest delay in seconds; None without events."""
-    longest = max(link.scenario.longest_event_delay_s for link in links)
-    if not longest and not any(link.has_events for link in links):
-        return None
-    return {"phase": "random" if longest else "fixed", "longest_event_delay_s": longest}
-
-
-def fades(link: Link) -> list[str]:
-    """The times at which attenuation and traces change, one line each; none without a series."""
-    lines = ["Attenuation: at the times of its series, in all seeds"] if link.own_fade else []
-    traces = [link.trace(hop) for hop in (*link.hops, *link.back)]
-    if any(isinstance(trace, dict) and trace.get("phase") == "random" for trace in traces):
-        lines.append("Traces and orbits: each seed begins at another time of the series")
-    return [*lines, link.starts] if link.starts else lines
-
-
-def phases(events: Mapping[str, Any] | None) -> list[str]:
-    """When the events of links happen, as one line; none without events."""
-    if events is None:
-        return []
-    if events["phase"] == "fixed":
-        return ["Events of links: at the same time in all seeds"]
-    longest = events["longest_event_delay_s"]
-    return [
-        f"Events of links: up to {longest:g} s later than written, depending on the seed"
-        " (--phase fixed: as written)"
-    ]
+    return float(number) * SIZES[unit]

@@ -1,19 +1,25 @@
 """Mechanisms on the path in a comparison: every controller runs over every one of them.
 
-The mechanism stands where it can help most, at the slowest link on the route of the data: one of
-links in the direction of the data, and a middlebox at the node before the link. Demand assignment
-and header compression stand in the direction of the ACKs: satellite terminals have the first on
-their return link, and ACKs are little but headers. Middleboxes that thin out ACKs stand at the
-node behind it, before the ACKs return over the link. A split proxy stands at the end of the link
-that is no host, and its satellite side is that of the link. One with its own protocol over the link
-stands at both ends. A candidate is then a controller with a
-mechanism, called `cubic + codel`. Without a mechanism it keeps the name of the controller, so the
-baselines stay the same.
+The mechanism stands where it can help most. One that acts on data is at the slowest link on the
+route of the data: one of links in the direction of the data, and a middlebox at the node before
+the link. One that acts on ACKs (`ON_ACKS`) is at the slowest link on the route of the ACKs: one of
+links in their direction, and a middlebox at the node before the link, or at the node behind it if
+it makes up for ACKs that are gone. Demand assignment is there too: it is that of the return link
+of a terminal.
+
+A split proxy stands at the end of the slowest link that is no host, and its satellite side is that
+of the link. One with its own protocol over the link stands at both ends. If a switch moves packets
+to other paths, the mechanism stands at the slowest link of every path, and a split proxy at the
+routers of the switch.
+
+A candidate is then a controller with a mechanism, called `cubic + codel`. Without a mechanism it
+keeps the name of the controller, so the baselines stay the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
@@ -24,14 +30,27 @@ from bentpipe.problems import UnfitError
 from bentpipe.prototypes.spec import Spec, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bentpipe.compare.links import Link
 
 CONTROLLERS = ("newreno", "cubic", "bbr", "hybla")
 """Controllers that are compared over mechanisms unless others are named."""
-THINNING = frozenset({"ack-filter", "ack-decimation"})
-"""Middleboxes that stand before the return link."""
-RETURNING = frozenset({"demand", "header_compression"})
-"""Keys of links for mechanisms of the return direction."""
+ON_ACKS = frozenset(
+    {
+        "link.demand",
+        "link.header_compression",
+        "ack-decimation",
+        "ack-filter",
+        "ack-reconstruction",
+    }
+)
+"""Mechanisms at the slowest link on the route of the ACKs: keys of links, names of middleboxes.
+
+Headers are most of an ACK, and little of a full packet of data.
+"""
+BEHIND = frozenset({"ack-reconstruction"})
+"""Middleboxes at the node behind their link. All others are at the node before it."""
 PROXY = "proxy"
 """The key of nodes for split proxies, whose names are presets."""
 AT_BOTH_ENDS = frozenset({"scps-gateway", "satpep"})
@@ -49,6 +68,8 @@ class OnPath:
     changes: dict[str, Any]
     is_proxy: bool = False
     """True for a split proxy."""
+    place: str = ""
+    """Where it stands, in words: `on r2 -> r1`, `at r2`; empty for the path as it is."""
 
     @property
     def slug(self) -> str:
@@ -131,7 +152,8 @@ def of_name(name: str, link: Link) -> OnPath:
     if entry.key == f"node.{PROXY}":
         return split(name, entry.status, spec, link)
     value = value_of(entry.key, spec)
-    found = OnPath(name, entry.status, changes(entry.key, spec.target, value, link))
+    changed, place = changes(entry.key, spec.target, value, link)
+    found = OnPath(name, entry.status, changed, place=place)
     try:
         found.on(link)
     except ScenarioError as error:
@@ -149,18 +171,21 @@ def value_of(key: str, spec: Spec) -> Any:
     return {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
 
 
-def changes(key: str, name: str, value: Any, link: Link) -> dict[str, Any]:
-    """The changes of the scenario that put the mechanism `name` with this value at its place."""
+def changes(key: str, name: str, value: Any, link: Link) -> tuple[dict[str, Any], str]:
+    """The changes of the scenario that put a mechanism at its places, and the places in words."""
     table, _, rest = key.partition(".")
-    hop = link.bottleneck
+    places = link.return_bottlenecks if acts_on_acks(key, name) else link.bottlenecks
     if table == "link":
-        back = "backward" if hop.direction == "forward" else "forward"
-        direction = back if rest in RETURNING else hop.direction
-        return {f"link.{hop.link}.{direction}.{rest}": value}
-    ends = link.document["link"][hop.link]["between"]
-    before, behind = ends if hop.direction == "forward" else reversed(ends)
-    node = behind if name in THINNING else before
-    return at_nodes({node: value}, rest, link.document)
+        changed = {f"link.{hop.link}.{hop.direction}.{rest}": value for hop in places}
+        return changed, f"on {' and '.join(map(link.arrow, places))}"
+    number = -1 if name in BEHIND else 0
+    values = {link.nodes_of(hop)[number]: value for hop in places}
+    return at_nodes(values, rest, link.document), f"at {' and '.join(values)}"
+
+
+def acts_on_acks(key: str, name: str) -> bool:
+    """True if the place of a mechanism is on the route of the ACKs."""
+    return not ON_ACKS.isdisjoint((key, name))
 
 
 def at_nodes(values: dict[str, Any], key: str, document: dict[str, Any]) -> dict[str, Any]:
@@ -175,33 +200,63 @@ def at_nodes(values: dict[str, Any], key: str, document: dict[str, Any]) -> dict
 
 
 def split(name: str, status: str, spec: Spec, link: Link) -> OnPath:
-    """A split proxy at the end of the slowest link that is no host, or at both ends."""
+    """A split proxy at an end of each slowest link that is no host, or at both ends.
+
+    `InputError` for a link between hosts, and for a place that the scenario does not take.
+    """
     if spec.parameters:
         raise InputError(f"--on-path: {name}: a split proxy takes no parameters here")
-    hop = link.bottleneck
-    ends = link.document["link"][hop.link]["between"]
-    before, behind = ends if hop.direction == "forward" else reversed(ends)
-    hosts = link.ends.values()
-    gateways = [(one, o) for one, o in ((before, behind), (behind, before)) if one not in hosts]
     needed = 2 if spec.target in AT_BOTH_ENDS else 1
-    if len(gateways) < needed:
-        found_hosts = [repr(one) for one in (before, behind) if one in hosts]
-        expected = (
-            "a node between the slowest link and a host, found none"
-            if needed == 1
-            else "a node between the slowest link and a host at both ends of it"
-        )
-        are = "are hosts" if len(found_hosts) > 1 else "is a host"
-        raise InputError(
-            f"--on-path: {name}: expected {expected}: {' and '.join(found_hosts)} {are}"
-        )
+    towards: dict[str, list[str]] = {}
+    for ends in segments(link):
+        gateways = [end for end in ends.items() if end[0] not in link.ends.values()]
+        if len(gateways) < needed:
+            raise InputError(f"--on-path: {name}: {between_hosts([*ends], needed, link)}")
+        for node, others in gateways[:needed]:
+            towards[node] = list(dict.fromkeys([*towards.get(node, []), *others]))
     values = {
-        node: {"preset": spec.target, "satellite": {"towards": [other]}}
-        for node, other in gateways[:needed]
+        node: {"preset": spec.target, "satellite": {"towards": others}}
+        for node, others in towards.items()
     }
-    found = OnPath(name, status, at_nodes(values, PROXY, link.document), is_proxy=True)
+    changed = at_nodes(values, PROXY, link.document)
+    found = OnPath(name, status, changed, is_proxy=True, place=f"at {' and '.join(values)}")
     try:
         found.on(link)
     except ScenarioError as error:
         raise InputError(f"--on-path: {name}: {error}") from None
     return found
+
+
+def segments(link: Link) -> list[dict[str, list[str]]]:
+    """Both ends of each slowest link in the order of the data, with their neighbours on the link.
+
+    The ends of a link on a path of a switch are the routers of the switch, because no proxy can be
+    between them.
+    """
+    switches = link.scenario.explain().switches if len(link.ways) > 1 else []
+    found = []
+    for hop in link.bottlenecks:
+        before, behind = link.nodes_of(hop)
+        ends = {before: [behind], behind: [before]}
+        for switch in switches:
+            for key in ("route", "return_route"):
+                routes = [path[key] for path in switch["paths"]]
+                if any((before, behind) in pairwise(route) for route in routes):
+                    ends = {
+                        routes[0][0]: [route[1] for route in routes],
+                        routes[0][-1]: [route[-2] for route in routes],
+                    }
+        found.append(ends)
+    return found
+
+
+def between_hosts(ends: Sequence[str], needed: int, link: Link) -> str:
+    """Why a split proxy that needs a number of gateways has no place at the ends of a link."""
+    hosts = [repr(end) for end in ends if end in link.ends.values()]
+    expected = (
+        "a node between the slowest link and a host, found none"
+        if needed == 1
+        else "a node between the slowest link and a host at both ends of it"
+    )
+    are = "are hosts" if len(hosts) > 1 else "is a host"
+    return f"expected {expected}: {' and '.join(hosts)} {are}"

@@ -6,6 +6,7 @@ path. The others are left out with the reason, which is that of the scenario lan
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
     from bentpipe.compare.mechanisms import OnPath
     from bentpipe.compare.transports import Over
     from bentpipe.compare.workloads import Workload
+    from bentpipe.errors import Problem
 
+OF_CANDIDATE = re.compile(r"flow\[\d+\]\.(controller|transport)(\..*)?")
+"""Paths of the values that the name of a candidate has."""
+NO_CONTROL = "none (no congestion control)"
+"""The candidate without a controller, in sentences."""
 NO_TIME = "1ms"
 """Duration of a run that only finds out whether the engine takes a controller in Python."""
 NAMES = (
@@ -64,6 +70,13 @@ class Plan:
     """Sentences on transports and split proxies, for the reader of the rankings."""
     split: str = ""
     """What splits the flows of the scenario, for the line that names the link."""
+    on_path: list[OnPath] = field(default_factory=list)
+    """The mechanisms of `--on-path`, without the path as it is."""
+
+    @property
+    def places(self) -> str:
+        """Where the mechanisms of `--on-path` are; empty without any."""
+        return ", ".join(f"{one.name} {one.place}" for one in self.on_path)
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -75,6 +88,12 @@ class Plan:
     def sentences(self) -> list[str]:
         """What is left out and the notes, for people."""
         return [one.sentence for one in self.left_out] + self.notes
+
+    @property
+    def all_sentences(self) -> list[str]:
+        """The places of the mechanisms of `--on-path`, and `sentences`."""
+        places = [f"Mechanisms of --on-path: {self.places}."] if self.places else []
+        return places + self.sentences
 
 
 def planned(
@@ -117,7 +136,8 @@ def planned(
         for workload in asked
     }
     plan = Plan(parts, grouped(refused, len(asked)))
-    check_carried(plan, transports)
+    plan.on_path = [one for one in mechanisms if one.changes]
+    without = not_carried(plan, transports, refused)
     check_taken(plan)
     proxies = [one.name for one in mechanisms if one.is_proxy]
     crossing = unsplit(parts[asked[0].name], asked, proxies) if asked else {}
@@ -131,7 +151,8 @@ def planned(
     if not transports:
         plan.notes += about
         return plan
-    plan.notes += [*NAMES, *about, *dropped(transports), *warnings(transports, parts, asked)]
+    left = [one for one in transports if one.name not in without]
+    plan.notes += [*without.values(), *NAMES, *about, *dropped(left), *warnings(left, parts, asked)]
     return plan
 
 
@@ -172,7 +193,7 @@ def why_not(workload: Workload, link: Link, candidate: Candidate) -> str | None:
     try:
         scenario = workload.scenario(link, candidate.value)
     except ScenarioError as error:
-        return error.errors[0].reason or error.errors[0].message
+        return why(error.errors[0])
     if not candidate.in_python or (link.protocol == TCP and not link.senders):
         return None
     # The engine decides on controllers in Python when a run begins.
@@ -182,6 +203,16 @@ def why_not(workload: Workload, link: Link, candidate: Candidate) -> str | None:
     except ControllerError:
         return f"no controllers in Python over {link.protocol}"
     return None
+
+
+def why(problem: Problem) -> str:
+    """The reason of a problem if it is about the candidate, otherwise the whole problem.
+
+    A candidate is named with its controller and its transport, and no other value is.
+    """
+    if problem.reason and OF_CANDIDATE.fullmatch(problem.path):
+        return problem.reason
+    return problem.below("")
 
 
 def grouped(refused: Mapping[tuple[Workload, Candidate], str], asked: int) -> list[LeftOut]:
@@ -196,24 +227,41 @@ def grouped(refused: Mapping[tuple[Workload, Candidate], str], asked: int) -> li
     for (reason, where), who in names.items():
         of = "" if len(where) == asked else f" of {', '.join(where)}"
         # The word alone would say that there are none.
-        shown = ("none (no congestion control)" if one == UNLIMITED.name else one for one in who)
+        shown = (
+            one.replace(UNLIMITED.name, NO_CONTROL, 1) if is_unlimited(one) else one for one in who
+        )
         sentence = f"Left out{of}: {', '.join(shown)}. Reason: {reason}."
         found.append(LeftOut(who, [*where], reason, sentence))
     return found
 
 
-def check_carried(plan: Plan, transports: Sequence[Over]) -> None:
-    """`InputError` for a transport that carries none of the controllers."""
-    found = {one.transport for one in plan.candidates}
-    for over in transports:
-        if over.name not in found:
-            reasons = "; ".join(
-                f"{', '.join(one.controllers)}: {one.reason}" for one in plan.left_out
-            )
-            raise InputError(
-                f"--transports: expected controllers that run over {over.name} on this link, found"
-                f" none: {reasons}"
-            )
+def is_unlimited(name: str) -> bool:
+    """True for the name of a candidate without congestion control, over any transport."""
+    return name.split()[0] == UNLIMITED.name
+
+
+def not_carried(
+    plan: Plan, transports: Sequence[Over], refused: Mapping[tuple[Workload, Candidate], str]
+) -> dict[str, str]:
+    """The transports that carry none of the controllers, each with a sentence that says so.
+
+    `InputError` with all reasons if TCP carries none, or none of the others does.
+    """
+    carried = {one.transport for one in plan.candidates}
+    missing = [over.name for over in transports if over.name not in carried]
+    if not missing:
+        return {}
+    base, *named = (over.name for over in transports)
+    if base in missing or missing == named:
+        own = {key: why for key, why in refused.items() if key[1].transport in missing}
+        reasons = "; ".join(
+            f"{', '.join(one.controllers)}: {one.reason}" for one in grouped(own, len(plan.parts))
+        )
+        raise InputError(
+            f"--transports: expected controllers that run over {' or '.join(missing)} on this"
+            f" link, found none: {reasons}"
+        )
+    return {name: f"{name} is left out: no controller runs over it here." for name in missing}
 
 
 def check_taken(plan: Plan) -> None:
@@ -270,7 +318,7 @@ def kept(mechanisms: Sequence[OnPath], slots: Sequence[Part]) -> list[str]:
         found += [
             f"+ {mechanism.name}: {sender.own} from {sender.leg}, as the preset has"
             " it. The controller before the + is that of the other legs."
-            for sender in legs.senders(part.link)[:1]
+            for sender in [one for one in legs.senders(part.link) if one.controller][:1]
         ]
     return found
 

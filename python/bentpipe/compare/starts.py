@@ -27,7 +27,8 @@ HAS_EPOCH = "the scenario has an `epoch`, at which runs start (--phase random: a
 def in_phase(link: Link, phase: str | None) -> Link:
     """The link with this phase of its events and orbits; by default a random one where it can be.
 
-    A phase that a scenario has itself stays without the option. `InputError` for an option that
+    A phase that a scenario has itself stays without the option, and so do the moves of a switch
+    next to an orbit, whose times may be those of the orbit. `InputError` for an option that
     has no effect, and for orbits that cannot begin at another time.
     """
     orbits = has_orbit(link)
@@ -36,7 +37,7 @@ def in_phase(link: Link, phase: str | None) -> Link:
             f"--phase: no effect, because {link.name} has no events and no orbit; `trace.phase` of"
             " a scenario moves a trace"
         )
-    found = link.in_phase(phase)
+    found = link if phase is None and orbits and link.has_moves else link.in_phase(phase)
     if not orbits:
         return found
     if phase == "fixed":

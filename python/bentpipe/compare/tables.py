@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.compare import buffers, counters, fade
 from bentpipe.compare.buffers import BULK
-from bentpipe.compare.links import fades, phase_of, phases
+from bentpipe.compare.events import fades, phase_of, phases
 from bentpipe.compare.workloads import DEFAULT, LABELS, SHORTEST_S
 from bentpipe.console import few, table
 from bentpipe.numbers import NONE, count, ends, scaled
@@ -148,13 +148,35 @@ def described(link: Link) -> str:
     own = "of the hosts" if link.host.get("host", "none") != "none" else "of each controller"
     transport = link.transport.get("recovery", own)
     fade = ", with the fade of the scenario" if link.own_fade else ""
+    rest = f"loss recovery {transport}{fade}"
+    first, *others = link.ways
+    if not others:
+        return f"{of_path(link)}, {rest}"
+    parts = [f"at the start over {first.name} {of_path(first.link)}"]
+    parts += [f"over {way.name} {of_path(way.link)}" for way in others]
+    return f"{len(link.ways)} paths: {'; '.join(parts)}; {rest}"
+
+
+def of_path(link: Link) -> str:
+    """The rate, the round-trip time and their product on a link with one path."""
     figures = link.figures
     changes = " at the start" if figures.rate_range_bps or figures.rtt_range_ms else ""
     return (
         f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s{of_rate(link)}, RTT {link.rtt_s * 1e3:g} ms"
-        f"{of_delays(link)}, bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB{changes},"
-        f" loss recovery {transport}{fade}"
+        f"{of_delays(link)}, bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB{changes}"
     )
+
+
+def of_switches(link: Link) -> list[str]:
+    """When packets take which path, one sentence for each switch; none with one path only."""
+    if len(link.ways) == 1:
+        return []
+    return [
+        f"The switch between {' and '.join(one['between'])} has paths over"
+        f" {' and '.join(path['via'] for path in one['paths'])}. Packets move {one['rule']}."
+        " Results of a run are those of all paths that its packets have used."
+        for one in link.scenario.explain().switches
+    ]
 
 
 def host(link: Link) -> str:
@@ -208,6 +230,7 @@ def about_link(
 ) -> list[str]:
     """What a comparison takes from the link, adds to it and leaves out, in sentences."""
     lines = [link.left_out] if link.left_out else []
+    lines += [*of_switches(link), *([link.queues] if link.queues else [])]
     lines += [f"{line}." for line in (*phases(events_of(link, asked)), *fades(link))]
     if concerns_fade(asked):
         lines.append(fade.planned(link).sentence)
@@ -252,6 +275,7 @@ def to_dict(
             "rate_bps": link.rate_bps,
             "rtt_s": link.rtt_s,
             "bdp_bytes": link.bdp_bytes,
+            "paths": [way.to_dict() for way in link.ways] if len(link.ways) > 1 else None,
             "described": described(link),
             "trace": link.replayed(link.bottleneck),
             "left_out": link.left_out or None,
@@ -262,6 +286,7 @@ def to_dict(
         "controllers": [candidate.to_dict() for candidate in candidates],
         "left_out": [{"controller": name, "needs": why} for name, why in left_out.items()],
         "not_carried": [asdict(one) for one in plan.left_out],
+        "on_path": [{"name": one.name, "place": one.place} for one in plan.on_path],
         "notes": plan.notes,
         "workloads": [workload(outcome, link) for outcome in outcomes],
         "verdicts": [asdict(verdict) for verdict in found],

@@ -15,7 +15,7 @@ CUBIC = "cubic"
 TCP = "tcp"
 """The transport that is not in the name of a candidate."""
 BURSTS = 0.1
-"""Rate of the background bursts as a share of the bottleneck; on average they last 1 s in 4 s."""
+"""Rate of the background bursts as a share of the slowest path; on average they last 1 s in 4 s."""
 APART = 2.5
 """Round trips after which the candidate joins NewReno; not whole, so that no rounds coincide."""
 PAGES = 4
@@ -86,7 +86,7 @@ def flow(link: Link, name: str, controller: Any, traffic: dict[str, Any]) -> dic
 
 def background(link: Link, stop_s: float | None) -> dict[str, Any]:
     """Short bursts that depend on the seed. They stop at `stop_s`, if it is not None."""
-    rate = f"{round(link.bottleneck.rate_bps * BURSTS)}bit/s"
+    rate = f"{round(link.slowest_bps * BURSTS)}bit/s"
     made = flow(link, "background", "newreno", {"on_off": {"rate": rate, "on": "1s", "off": "3s"}})
     return made if stop_s is None else made | {"stop": f"{stop_s:g}s"}
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bentpipe.compare.events import phases
 from bentpipe.compare.folder import LATE
-from bentpipe.compare.links import phases
 from bentpipe.console import show, show_labelled
 from bentpipe.evaluate import tables
 from bentpipe.evaluate.checklist import method, not_covered

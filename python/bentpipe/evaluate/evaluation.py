@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bentpipe.arguments import text, texts
 from bentpipe.compare.candidates import is_own
+from bentpipe.compare.events import phase_of
 from bentpipe.compare.folder import run_in_turn, taken
-from bentpipe.compare.links import phase_of
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
 from bentpipe.evaluate import answer, tables

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.compare.links import phases
+from bentpipe.compare.events import phases
 from bentpipe.console import compact_table, keep_lines, lines_of, table
 from bentpipe.evaluate.checklist import method, not_covered
 from bentpipe.evaluate.findings import SHOWN, sentences, shown_difference

@@ -29,9 +29,12 @@ fn traffic() -> impl Strategy<Value = String> {
         (1u32..200_000, 1u32..2000)
             .prop_map(|(b, r)| format!("download = \"{b}B\", request = \"{r}B\"")),
         Just("bulk = \"unlimited\"".to_owned()),
-        (1u32..4, 1u32..4, any::<bool>()).prop_map(|(pages, connections, pipelining)| format!(
-            "web = {{ pages = {pages}, interval = \"2s\", connections = {connections}, pipelining = {pipelining} }}"
-        )),
+        (1u32..4, 1u32..4, any::<bool>()).prop_map(|(pages, connections, pipelining)| {
+            let interval = if pages > 1 { "interval = \"2s\", " } else { "" };
+            format!(
+                "web = {{ pages = {pages}, {interval}connections = {connections}, pipelining = {pipelining} }}"
+            )
+        }),
         (8u32..3000, 100u32..4000).prop_map(|(rate, message)| format!(
             "constant = {{ rate = \"{rate}kbit/s\", message = \"{message}B\" }}"
         )),

@@ -282,7 +282,7 @@ def cells(place: Place) -> list[str]:
         f"{place.rank}{'=' if place.tied else ''}",
         place.name,
         f"{scaled(place.mean)}{undefined}",
-        ends(place.ci95, n=place.n),
+        ends(place.ci95, n=place.n, deterministic=place.deterministic),
         "best" if place.against_best is None else significance.text(place.against_best),
         significance.text(place.against_baseline),
     ]

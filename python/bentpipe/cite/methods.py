@@ -45,6 +45,8 @@ HEADINGS = {
 """Kinds of things in the order of the paragraph."""
 INTERVALS = {
     "student": r"Student's $t$ distribution on the logarithmic scale",
+    "logit": r"Student's $t$ distribution on the logit scale",
+    "wilson": "Wilson's score for shares of successes",
     "linear": r"Student's $t$ distribution",
     "bootstrap": "the bootstrap (BCa)",
     "count": "the score interval of a Poisson mean",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bentpipe.compare import counters
 from bentpipe.compare.ranking import Place, Runs, ranked
 from bentpipe.study.pairs import defined
-from bentpipe.study.quantities import is_count
+from bentpipe.study.quantities import domain_of
 from bentpipe.study.significance import is_deterministic
 from bentpipe.study.summary import values_of
 
@@ -129,7 +129,7 @@ class Outcome:
             higher_is_better=self.workload.higher_is_better,
             baseline=self.baseline,
             fixed=self.deterministic,
-            counts=is_count(self.workload.quantity),
+            domain=domain_of(self.workload.quantity),
         )
 
     @cached_property

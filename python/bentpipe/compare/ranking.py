@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.study.domains import ANY
+from bentpipe.study.intervals import around
 from bentpipe.study.pairs import compared_runs, defined, mean, order_of, undefined
 from bentpipe.study.significance import decided, is_tied
-from bentpipe.study.summary import around
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from bentpipe.study.domains import Domain
     from bentpipe.study.significance import PairedTest
 
 Runs = dict[int, float | None]
@@ -34,6 +36,8 @@ class Place:
     ci95: tuple[float, float] | None
     against_best: dict[str, Any] | None
     against_baseline: dict[str, Any] | None
+    deterministic: bool = False
+    """True if all runs of the controller are the same."""
 
     @property
     def tied(self) -> bool:
@@ -47,12 +51,12 @@ def ranked(
     higher_is_better: bool,
     baseline: str | None,
     fixed: Collection[str] = (),
-    counts: bool = False,
+    domain: Domain = ANY,
 ) -> list[Place]:
     """Sort by mean, best first. Equal means have the same rank. Fewer undefined values rank first.
 
     All differences of a ranking are one family. `fixed` are those whose runs are all the same, and
-    `counts` says that the quantity is a number of events.
+    `domain` has the values that the quantity can have.
     """
 
     def key(name: str) -> tuple[int, float]:
@@ -60,7 +64,7 @@ def ranked(
 
     order = sorted(found, key=key)
     keys = [key(name) for name in order]
-    tests = Differences(found, fixed, counts=counts)
+    tests = Differences(found, fixed, domain)
     best = tests.add((name, order[0]) for name in order)
     base = tests.add((name, baseline) for name in order)
     rows = decided(tests.tests)
@@ -76,9 +80,10 @@ def ranked(
                 n=len(values),
                 undefined=undefined(found[name]),
                 mean=mean(found[name]),
-                ci95=around(values, counts=counts, deterministic=name in fixed),
+                ci95=around(values, domain, deterministic=name in fixed),
                 against_best=against_best,
                 against_baseline=against_baseline,
+                deterministic=name in fixed,
             )
         )
     return places
@@ -88,11 +93,11 @@ class Differences:
     """The tests of a family, and where the one of each pair is. The same pair is tested once."""
 
     def __init__(
-        self, found: Mapping[str, Runs], fixed: Collection[str], *, counts: bool = False
+        self, found: Mapping[str, Runs], fixed: Collection[str], domain: Domain = ANY
     ) -> None:
         self.found = found
         self.fixed = fixed
-        self.counts = counts
+        self.domain = domain
         self.tests: list[PairedTest] = []
         self.numbers: dict[tuple[str, str], int] = {}
 
@@ -110,7 +115,7 @@ class Differences:
                         self.found[this],
                         self.found[that],
                         deterministic=both,
-                        counts=self.counts,
+                        domain=self.domain,
                     )
                 )
             added[this] = self.numbers[this, that]

@@ -60,7 +60,7 @@ def rows(outcome: Outcome) -> list[list[str]]:
                 candidate.title,
                 candidate.status,
                 f"{scaled(place.mean, factor)}{undefined}",
-                ends(place.ci95, factor, n=place.n),
+                ends(place.ci95, factor, n=place.n, deterministic=place.deterministic),
                 "best" if place.against_best is None else text(place.against_best, factor),
                 text(place.against_baseline, factor),
                 *others(outcome, place),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.console import few, table
 from bentpipe.experience.figures import NO_TARGET
-from bentpipe.numbers import ends, scaled
+from bentpipe.numbers import SAME_IN_ALL, ends, scaled
 from bentpipe.study.quantities import Quantity, shown
 from bentpipe.study.significance import ALL_THE_SAME
 
@@ -34,7 +34,7 @@ def rows(reports: Sequence[Report]) -> list[list[str]]:
             label = one.label if is_said else f"{one.label} {unit}"
             undefined = f" ({one.undefined} undefined)" if one.undefined else ""
             target = NO_TARGET if one.target is None else one.target.words(one.unit)
-            interval = "same in all runs" if one.deterministic else ends(one.ci95, factor, n=one.n)
+            interval = SAME_IN_ALL if one.deterministic else ends(one.ci95, factor, n=one.n)
             mean = f"{scaled(one.mean, factor)}{undefined}"
             listed.append([name, label, mean, interval, target, one.verdict or ""])
             name = ""

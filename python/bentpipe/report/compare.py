@@ -139,8 +139,8 @@ def buffers_table(found: dict[str, Any], goodput: Shown, latency: Shown) -> Tabl
         [
             Cell(row["controller"]),
             Cell(row["queue"]),
-            *goodput.mean_cells(row["goodput_bps"]["mean"], row["goodput_bps"]["ci95"], row["n"]),
-            *latency.mean_cells(row["p95_rtt_ms"]["mean"], row["p95_rtt_ms"]["ci95"], row["n"]),
+            *mean_cells(goodput, row, "goodput_bps"),
+            *mean_cells(latency, row, "p95_rtt_ms"),
             latency.number_cell(row["p95_queueing_delay_ms"]),
             latency.number_cell(row["timeouts"]),
             Cell(place(row, best)),
@@ -149,6 +149,14 @@ def buffers_table(found: dict[str, Any], goodput: Shown, latency: Shown) -> Tabl
     ]
     caption = "One bulk flow of each controller with each queue: means and intervals"
     return Table("buffers-table", caption, columns, rows)
+
+
+def mean_cells(quantity: Shown, row: dict[str, Any], name: str) -> list[Cell]:
+    """The mean of a combination with its interval."""
+    is_fixed = row.get("deterministic", False)
+    return quantity.mean_cells(
+        row[name]["mean"], row[name]["ci95"], row["n"], deterministic=is_fixed
+    )
 
 
 def place(row: dict[str, Any], best: dict[str, str] | None) -> str:

@@ -41,6 +41,7 @@ class Ranking:
         self.sentences = [v["sentence"] for v in verdicts if v["workload"] == self.name]
         # Not in comparisons of earlier releases.
         self.counters: list[dict[str, Any]] = row.get("counters", [])
+        self.deterministic: list[str] = row.get("deterministic", [])
         means = [place["mean"] for place in self.places]
         self.quantity = Shown(row["quantity"], row["label"], row["unit"], means)
         self.also = [
@@ -103,7 +104,12 @@ class Ranking:
             [
                 Cell(place["controller"]),
                 Cell(rank(place), place["rank"]),
-                *self.quantity.mean_cells(place["mean"], place["ci95"], place["n"]),
+                *self.quantity.mean_cells(
+                    place["mean"],
+                    place["ci95"],
+                    place["n"],
+                    deterministic=place["controller"] in self.deterministic,
+                ),
                 self.quantity.difference_cell(place["against_best"]),
                 self.quantity.difference_cell(place["against_baseline"]),
                 *(other.number_cell(place["also"][other.name]) for other in self.also),
@@ -164,7 +170,12 @@ def counter_rows(counter: dict[str, Any]) -> list[list[Cell]]:
             Cell(counter["label"]),
             Cell(value["controller"]),
             Cell(form.column_unit or ""),
-            *form.mean_cells(value["mean"], value["ci95"], value["n"]),
+            *form.mean_cells(
+                value["mean"],
+                value["ci95"],
+                value["n"],
+                deterministic=value.get("deterministic", False),
+            ),
             form.difference_cell(value["against_baseline"]),
         ]
         for value in counter["values"]

@@ -66,13 +66,15 @@ class Shown:
         low, high = interval
         return low / self.size, high / self.size
 
-    def mean_cells(self, mean: float | None, ci95: Any, n: int = 0) -> list[Cell]:
+    def mean_cells(
+        self, mean: float | None, ci95: Any, n: int = 0, *, deterministic: bool = False
+    ) -> list[Cell]:
         """A mean of `n` values and its interval, with significant digits."""
         low, high = self.ends(ci95)
         value = self.scaled(mean)
         described, interval = with_interval(value, low, high)
         if ci95 is None:
-            interval = missing_interval(n)
+            interval = missing_interval(n, deterministic=deterministic)
         return [Cell(described, value), Cell(interval, low)]
 
     def difference_cell(self, row: Mapping[str, Any] | None) -> Cell:

@@ -178,7 +178,9 @@ def ranked(
                 *([Cell(rest_of(own, axes, chosen))] if several else []),
                 Cell(f"{rank}{tied}", number + 1),
                 Cell(value_of(own, chosen)),
-                *main.mean_cells(own.mean, own.ci95, own.n),
+                *main.mean_cells(
+                    own.mean, own.ci95, own.n, deterministic=own.deterministic
+                ),
                 *([Cell(count(own.undefined), own.undefined)] if has_undefined else []),
                 *(
                     quantity.number_cell(found[variant].mean if variant in found else None)

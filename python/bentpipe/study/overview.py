@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from bentpipe.console import compact_table, keep_lines, lines_of
 from bentpipe.numbers import (
-    FEWEST,
     NONE,
     TOO_FEW,
     missing_interval,
@@ -171,7 +170,7 @@ def rows(
         made.add_row(
             *(str(cell.parameters[one.path]) for one in down),
             text.mean,
-            text.interval or missing_interval(cell.n),
+            text.interval or missing_interval(cell.n, deterministic=cell.deterministic),
             *([text.difference or NONE] if base else []),
             *(percentile(cell.percentiles[one], factor) for one in percentiles),
         )
@@ -217,7 +216,7 @@ def text_of(cell: Estimate, row: Difference | None) -> Shown:
     scaled = None if cell.mean is None else cell.mean * factor
     mean, interval = rounded(scaled, low, high)
     undefined = f" [{cell.undefined} undefined]" if cell.undefined else ""
-    missing = TOO_FEW if 0 < cell.n < FEWEST else ""
+    missing = "" if cell.deterministic else missing_interval(cell.n).removeprefix(NONE)
     known = missing if low is None else interval.replace(" to ", "\N{EN DASH}")
     negative = low is not None and low < 0
     return Shown(f"{mean}{undefined}", interval if negative else known, change(row, factor))

@@ -177,13 +177,13 @@ def family(study: Study, found: Mapping[str, Values], fixed: Collection[int]) ->
     for name, this, that in from_best(study, found):
         if (name, that, this) not in pairs:
             pairs[name, this, that] = None
-    counts = {one.name for one in study.quantities if one.is_count}
+    domains = {one.name: one.domain() for one in study.quantities}
     tests = [
         compared_runs(
             found[name][this],
             found[name][that],
             deterministic=this in fixed and that in fixed,
-            counts=name in counts,
+            domain=domains[name],
         )
         for name, this, that in pairs
     ]

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from bentpipe.compare.verdict import verdicts
+from bentpipe.numbers import NONE
+from bentpipe.report.study import study_page
 from bentpipe.study import Base, Comparison, Parameter, Replications, Study
 from bentpipe.study.answer import answer, to_dict
 from bentpipe.study.results import Results
@@ -89,6 +91,23 @@ def test_a_difference_that_leaves_out_runs_is_marked() -> None:
     assert [(row.undefined, row.undefined_against) for row in rows] == [(0, 5), (7, 5)]
     one: dict[str, Values] = {TIME: UNDEFINED[TIME] | {"newreno": [9.5] + [None] * 7}}
     assert "+17.3 % too few [1 pair]" in str(results(one, "cubic"))
+
+
+def test_the_page_ranks_no_variant_without_a_value(
+    bentpipe: Bentpipe, file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    text = file.read_text().replace("count = 20", "count = 4")
+    head, tail = text.partition("delay =")[0], text[text.index("[replications]") :]
+    axis = 'per = { path = "link.0.channel.per", values = [0.01, 0.95] }\n\n'
+    file.write_text(f"{head}{axis}{tail}")
+    assert bentpipe("study", file, "--out", tmp_path / "out").returncode == 0
+    first = study_page(tmp_path / "out").first
+    assert first is not None
+    assert (table := first.table) is not None
+    ranks = [(row[0].text, row[1].text) for row in table.rows]
+    assert ranks[:2] == [("per 0.01", "1=")] * 2
+    assert ranks[2:] == [("per 0.95", NONE)] * 2
 
 
 def test_values_with_as_many_undefined_runs_can_be_tied() -> None:

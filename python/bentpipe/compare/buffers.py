@@ -23,7 +23,7 @@ from bentpipe.study.pairs import defined
 from bentpipe.study.quantities import shown
 from bentpipe.study.ranking import NEARLY
 from bentpipe.study.scenarios import Base
-from bentpipe.study.significance import decided, is_deterministic, is_tied
+from bentpipe.study.significance import decided, is_tied
 from bentpipe.study.summary import values_of
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ def choice(
         (candidate.name, buffer.label): tuple(explained(variants[number].scenario, "bulk"))
         for number, (candidate, buffer) in enumerate(both)
     }
-    fixed = [key for key, found in runs.items() if is_deterministic(found.values())]
+    exact = set(results.summary["deterministic"])
+    fixed = [key for number, key in enumerate(runs) if number in exact]
     highest = max((goodput for goodput, _ in able.values()), default=0.0)
     full = [key for key, (goodput, _) in able.items() if goodput >= NEARLY * highest]
     best = min(full, key=lambda key: (able[key][1], -able[key][0]), default=None)

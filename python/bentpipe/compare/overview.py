@@ -105,8 +105,7 @@ def cell(place: Place, factor: float, outcome: Outcome) -> str:
     """The mean with its mark above its interval."""
     low, high = (None, None) if place.ci95 is None else (end * factor for end in place.ci95)
     mean, interval = rounded(None if place.mean is None else place.mean * factor, low, high)
-    is_first = place is outcome.places[0]
-    mark = " best" if is_first else " =" if is_equal(place) else ""
+    mark = " best" if place.is_best else " =" if is_equal(place) else ""
     below = (
         interval.replace(" to ", "\N{EN DASH}")
         if low is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.numbers import NONE
 from bentpipe.study.domains import ANY
 from bentpipe.study.intervals import around
 from bentpipe.study.pairs import compared_runs, defined, mean, order_of, undefined
@@ -28,7 +29,8 @@ class Place:
     in the comparisons of a study. They are None for the best and for the baseline.
     """
 
-    rank: int
+    rank: int | None
+    """None without a value in any run."""
     name: str
     n: int
     undefined: int
@@ -40,9 +42,21 @@ class Place:
     """True if all runs of the controller are the same."""
 
     @property
+    def is_best(self) -> bool:
+        """True for the first of the ranking, if it has a value."""
+        return self.mean is not None and self.against_best is None
+
+    @property
+    def rank_text(self) -> str:
+        """The rank, with = if it is tied; a dash without a value."""
+        return NONE if self.rank is None else f"{self.rank}{'=' if self.tied else ''}"
+
+    @property
     def tied(self) -> bool:
         """True if the controller is not significantly different from the best."""
-        return self.against_best is not None and is_tied(self.against_best)
+        return (
+            self.mean is not None and self.against_best is not None and is_tied(self.against_best)
+        )
 
 
 def ranked(
@@ -75,7 +89,7 @@ def ranked(
         against_best, against_baseline = against
         places.append(
             Place(
-                rank=keys.index(key(name)) + 1,
+                rank=keys.index(key(name)) + 1 if values else None,
                 name=name,
                 n=len(values),
                 undefined=undefined(found[name]),

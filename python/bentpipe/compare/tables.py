@@ -56,12 +56,12 @@ def rows(outcome: Outcome) -> list[list[str]]:
         undefined = f" ({place.undefined} undefined)" if place.undefined else ""
         listed.append(
             [
-                f"{place.rank}{'=' if place.tied else ''}",
+                place.rank_text,
                 candidate.title,
                 candidate.status,
                 f"{scaled(place.mean, factor)}{undefined}",
                 ends(place.ci95, factor, n=place.n, deterministic=place.deterministic),
-                "best" if place.against_best is None else text(place.against_best, factor),
+                "best" if place.is_best else text(place.against_best, factor),
                 text(place.against_baseline, factor),
                 *others(outcome, place),
             ]

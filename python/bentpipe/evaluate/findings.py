@@ -20,7 +20,6 @@ from bentpipe.study.significance import (
     NOT_SIGNIFICANT,
     decided,
     finding_of,
-    is_deterministic,
     paired_test,
     text,
 )
@@ -108,16 +107,13 @@ def findings(item: Item, candidate: str, against: Sequence[str], results: Result
     values = {one.quantity: values_of(results.rows, one.quantity) for one in item.measures}
     units = {one.name: one.unit for one in results.study.quantities}
     variants = results.study.variants
+    exact = set(results.summary["deterministic"])
     cases = []
     tests: list[PairedTest] = []
     # Variants are sorted by controller, and then by case.
     for case, label in enumerate(labels):
         number = {name: i * len(labels) + case for i, name in enumerate(names)}
-        fixed = {
-            name
-            for name, at in number.items()
-            if is_deterministic(runs[at] for runs in values.values())
-        }
+        fixed = {name for name, at in number.items() if at in exact}
         for measure in item.measures:
             runs = {name: values[measure.quantity][at] for name, at in number.items()}
             # All controllers of a case have the same flows.

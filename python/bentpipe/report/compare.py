@@ -9,7 +9,7 @@ from bentpipe.report.beam_rankings import KEYS as OF_BEAMS
 from bentpipe.report.beam_rankings import beam_rankings_page
 from bentpipe.report.first import buffers_tradeoff, of_comparison, queue_figures
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
-from bentpipe.report.rankings import Ranking, rank
+from bentpipe.report.rankings import Ranking, rank_cell
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json
@@ -69,11 +69,6 @@ def kind(found: dict[str, Any]) -> str:
     """What the rows of the rankings are."""
     several = any(one.get("transport") for one in found["controllers"])
     return "combinations of controller and transport" if several else "congestion controllers"
-
-
-def rank_cell(place: dict[str, Any] | None) -> Cell:
-    """The rank; a dash in a workload from which the candidate was left out."""
-    return Cell(NONE) if place is None else Cell(rank(place), place["rank"])
 
 
 def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.numbers import count
+from bentpipe.numbers import NONE, count
 from bentpipe.plots import Point, Spot, interval_figure, tradeoff_figure, with_front
 from bentpipe.report.axis import placed
 from bentpipe.report.first import HOW_TO_READ, MOST_ROWS, lines_of, rest
@@ -174,9 +174,10 @@ def ranked(
             rank = "1" if number < condition["tied"] else f"{number + 1}"
             tied = "=" if rank == "1" and condition["tied"] > 1 else ""
             own = cells[0][variant]
+            is_ranked = own.mean is not None
             rows.append([
                 *([Cell(rest_of(own, axes, chosen))] if several else []),
-                Cell(f"{rank}{tied}", number + 1),
+                Cell(f"{rank}{tied}", number + 1) if is_ranked else Cell(NONE),
                 Cell(value_of(own, chosen)),
                 *main.mean_cells(
                     own.mean, own.ci95, own.n, deterministic=own.deterministic

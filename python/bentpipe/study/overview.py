@@ -21,7 +21,7 @@ from bentpipe.numbers import (
 )
 from bentpipe.study.figures import words
 from bentpipe.study.quantities import better, shown
-from bentpipe.study.ranking import chosen_parameter, moved_with
+from bentpipe.study.ranking import chosen_parameter, moved_with, together, value_of
 from bentpipe.study.significance import NOT_SIGNIFICANT, of_pairs
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def overview(
 
 def title_of(quantity: Quantity, results: Results, chosen: Parameter | None) -> str:
     """The line above a table with values of a parameter in its columns."""
-    base = baseline_of(results, chosen)
+    base = baseline_name(results, chosen)
     against = f", change from {base}" if base else ""
     way = better(quantity.name)
     direction = f"; {way} is better" if way else ""
@@ -159,7 +159,7 @@ def rows(
     """A table with a row for each variant, the first of them if there are many."""
     study = results.study
     down = [one for one in study.parameters if len(one.values) > 1] or [*study.parameters]
-    base = baseline_of(results, chosen)
+    base = baseline_name(results, chosen)
     percentiles = sorted({percent for cell in cells for percent in cell.percentiles}, key=float)
     made = compact_table(
         *(f"<{one.heading}" for one in down), heading, "95 % interval",
@@ -188,6 +188,18 @@ def baseline_of(results: Results, chosen: Parameter | None) -> str:
         return ""
     found = [one.baseline for one in results.study.comparisons if one.parameter == chosen.label]
     return str(found[0]) if found else ""
+
+
+def baseline_name(results: Results, chosen: Parameter | None) -> str:
+    """The baseline with the values of parameters that change with it; empty without one."""
+    study, base = results.study, baseline_of(results, chosen)
+    if chosen is None or not base or len(together(study, chosen)) == 1:
+        return base
+    plain = str(chosen.plain[[str(value) for value in chosen.values].index(base)])
+    of_base = (
+        one.parameters for one in study.variants if str(one.parameters[chosen.path]) == plain
+    )
+    return " or ".join(dict.fromkeys(value_of(study, chosen, one) for one in of_base))
 
 
 def baseline_differences(

@@ -12,7 +12,7 @@ from bentpipe.compare.candidates import NONE as AS_IT_IS
 from bentpipe.console import compact_table, few, keep_lines, lines_of
 from bentpipe.numbers import NONE, missing_interval, scaled
 from bentpipe.study.overview import rounded
-from bentpipe.study.quantities import shown
+from bentpipe.study.quantities import shown, unit_beside
 from bentpipe.study.significance import finding_of, text
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def mean_of(means: Mapping[str, float | None], quantity: str) -> Callable[[str],
 
 def with_unit(head: str, quantity: str) -> str:
     """A heading with the unit of its quantity, if it has one."""
-    unit = shown(quantity)[1]
-    return head if unit == "1" else f"{head} {unit}"
+    return f"{head} {unit_beside(head, shown(quantity)[1])}".rstrip()
 
 
 def cell(place: Place, factor: float, outcome: Outcome) -> str:

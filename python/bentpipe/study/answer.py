@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from bentpipe.console import few
 from bentpipe.numbers import FEWEST, scaled
 from bentpipe.study.figures import words
-from bentpipe.study.quantities import better, shown
+from bentpipe.study.quantities import better, shown, unit_beside
 from bentpipe.study.ranking import (
     chosen_parameter,
     directed,
@@ -281,7 +281,7 @@ def reached(name: str, quantity: Quantity, conditions: Sequence[Ranked]) -> str:
         return "undefined"
     factor, unit = shown(quantity.name)
     low, high = scaled(min(known), factor), scaled(max(known), factor)
-    unit = "" if unit == "1" else f" {unit}"
+    unit = f" {unit}" if (unit := unit_beside(words(quantity), unit)) else ""
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
@@ -308,8 +308,9 @@ def cost(quantity: Quantity, conditions: Sequence[Ranked], name: str) -> str:
     leaders = dict.fromkeys(one.names[0] for one in worse)
     firsts = [best for one in worse if (best := one.means[one.names[0]]) is not None]
     factor, unit = shown(quantity.name)
+    unit = unit_beside(words(quantity), unit)
     ends = [scaled(end, factor) for end in (min(firsts), max(firsts))]
-    reached_there = " to ".join(dict.fromkeys(ends)) + ("" if unit == "1" else f" {unit}")
+    reached_there = " to ".join(dict.fromkeys(ends)) + (f" {unit}" if unit else "")
     where = f" in {len(worse)} of {len(conditions)} conditions" if len(conditions) > 1 else ""
     return f"{at}, worse than {few(leaders, 2)} ({reached_there}){where}"
 

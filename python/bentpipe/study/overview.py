@@ -20,7 +20,7 @@ from bentpipe.numbers import (
     with_interval,
 )
 from bentpipe.study.figures import words
-from bentpipe.study.quantities import better, shown
+from bentpipe.study.quantities import better, shown, unit_beside
 from bentpipe.study.ranking import chosen_parameter, moved_with, together, value_of
 from bentpipe.study.significance import NOT_SIGNIFICANT, of_pairs
 
@@ -120,9 +120,9 @@ def title_of(quantity: Quantity, results: Results, chosen: Parameter | None) -> 
 
 
 def unit_of(quantity: Quantity) -> str:
-    """The unit after a name; nothing for shares."""
-    unit = shown(quantity.name)[1]
-    return "" if unit in ("1", words(quantity)) else f" {unit}"
+    """The unit after a name; nothing for shares, and for counts of what the name says."""
+    unit = unit_beside(words(quantity), shown(quantity.name)[1])
+    return f" {unit}" if unit else ""
 
 
 def pivot(

@@ -62,6 +62,8 @@ WHOLE_NAMES = {
     "stalls": "stalls",
     "responsiveness_rpm": "1/min",
 }
+COUNTED = frozenset({*UNITS.values(), *WHOLE_NAMES.values()}) - {"s", "ms", "bit/s", "B", "1/min"}
+"""Units that are the names of things or events."""
 
 SHOWN = {
     "utilisation": (100.0, "%"),
@@ -268,6 +270,15 @@ def shown(name: str) -> tuple[float, str]:
         if taken.column.endswith(suffix):
             return unit
     return 1.0, Quantity(name).unit
+
+
+def unit_beside(words: str, unit: str) -> str:
+    """The unit of a quantity next to its words; empty for plain numbers, and if they name it.
+
+    `5 timeouts` are timeouts, and `5 segments` are segments retransmitted.
+    """
+    is_named = unit in COUNTED and unit in re.findall(r"[^\W\d_]+", words.casefold())
+    return "" if unit in ("1", COUNT) or is_named else unit
 
 
 def parse(text: str) -> Taken:

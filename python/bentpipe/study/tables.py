@@ -12,7 +12,7 @@ from bentpipe.errors import InputError
 from bentpipe.numbers import SMALL, missing_interval, with_interval
 from bentpipe.study.answer import rankings_of
 from bentpipe.study.figures import quantity_of, words
-from bentpipe.study.quantities import shown
+from bentpipe.study.quantities import shown, unit_beside
 from bentpipe.study.ranking import chosen_parameter
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def pivoted(results: Results, across: Parameter) -> str:
              r"\toprule", latex_row([one.translate(LATEX) for one in heads])]  # fmt: skip
     ranked = rankings_of(results)
     for quantity in results.study.quantities:
-        unit = shown(quantity.name)[1]
-        of = "" if unit in ("1", words(quantity)) else f" ({unit})"
+        unit = unit_beside(words(quantity), shown(quantity.name)[1])
+        of = f" ({unit})" if unit else ""
         title = f"{words(quantity)}{of}".translate(LATEX)
         lines += [r"\midrule", latex_row([rf"\multicolumn{{{len(heads)}}}{{l}}{{{title}}}"])]
         conditions = ranked.get(quantity.name, ())

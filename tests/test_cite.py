@@ -13,7 +13,9 @@ import pytest
 import bentpipe as bp
 from bentpipe.cite.command import without
 from bentpipe.cite.library import Thing, cited, entry, library, software
+from bentpipe.cite.methods import paragraph
 from bentpipe.cite.used import every_thing, of_scenario
+from bentpipe.cite.work import Part, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -492,6 +494,26 @@ def test_a_comparison_cites_its_controllers(scenario: Path, bentpipe: Bentpipe) 
     assert {"fu2003veno", "rfc9438"} <= {one["key"] for one in found["entries"]}
     assert "3 replications each" in found["methods"]
     assert found["notes"] == []
+
+
+@pytest.mark.parametrize("kind", ["study", "compare", "evaluate", "experience", "papers"])
+def test_runs_in_all_are_those_of_all_studies(kind: str) -> None:
+    """Nine runs in each of three studies were "9 runs in all"."""
+    plan = {"count": 3, "seed": 1}
+    ranges = {"least": 1, "most": 3, "first": 1, "last": 3}
+    of_kind = ranges if kind == "papers" else plan
+    one = Part("one", 3, 9, of_kind)
+    alone = paragraph(Work(kind, "link", "1", [one]))
+    assert "9 runs in all." in alone
+    parts = [one, Part("two", 3, 9, of_kind), Part("three", 2, 4, of_kind)]
+    several = paragraph(Work(kind, "link", "1", parts))
+    assert "one, two: 3 variants had" in several
+    assert "9 runs in each of these 2." in several
+    assert "three: 2 variants had" in several
+    assert "4 runs." in several
+    assert re.findall(r"(\d+) runs in all", several) == ["22"]
+    partial = [one, Part("two", 3, 4, of_kind, complete=False)]
+    assert "There were 13 runs in all." in paragraph(Work(kind, "link", "1", partial))
 
 
 def test_an_evaluation_cites_the_checklist(bentpipe: Bentpipe) -> None:

@@ -20,6 +20,7 @@ from bentpipe.errors import InputError
 from bentpipe.report.compare import compare_page
 from bentpipe.report.page import Table
 from bentpipe.study import Results
+from bentpipe.study.significance import is_deterministic
 from conftest import EXAMPLES
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def test_who_leaves_pages_out_comes_after_who_fetched_them_all() -> None:
     places = ranked(found, higher_is_better=False, baseline=None)
     assert [place.name for place in places] == ["slow", "fast", "none"]
     assert [place.undefined for place in places] == [0, 1, 2]
+    assert [place.rank_text for place in places] == ["1", "2", "\N{EN DASH}"]
     assert places[2].mean is None
     assert not places[2].tied
 
@@ -395,7 +397,8 @@ def outcome(name: str, found: dict[str, Runs], own: dict[str, float] | None = No
         for number, candidate in enumerate(taking_part)
         for replication, value in found[candidate.name].items()
     ]
-    results = Results(study, pl.DataFrame(rows), {"complete": True})
+    fixed = [n for n, one in enumerate(taking_part) if is_deterministic([found[one.name]])]
+    results = Results(study, pl.DataFrame(rows), {"complete": True, "deterministic": fixed})
     return Outcome(workload, [taking_part], [results])
 
 
@@ -412,6 +415,15 @@ def test_a_verdict_names_the_best_and_who_is_as_good() -> None:
         "Best for one bulk flow: cubic, 6.000 (3.966 to 9.077) Mbit/s."
         " Not significantly different: newreno."
     )
+
+
+def test_no_controller_is_best_where_none_has_a_value() -> None:
+    never: Runs = dict.fromkeys(range(4), None)
+    found = outcome("web", {"cubic": never, "newreno": never})
+    (said,) = verdicts([found])
+    assert (said.controller, said.not_distinguishable) == (None, [])
+    assert said.sentence.endswith(": none, because no run has a value.")
+    assert [(one.rank, one.tied, one.is_best) for one in found.places] == [(None, False, False)] * 2
 
 
 def test_the_safest_leaves_newreno_what_another_newreno_leaves_and_is_not_starved() -> None:

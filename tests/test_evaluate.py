@@ -30,6 +30,7 @@ from bentpipe.evaluate.items import labels_of, link_of, names_of, planned
 from bentpipe.evaluate.needs import needs
 from bentpipe.report.evaluate import evaluate_page
 from bentpipe.report.first import items_of
+from bentpipe.study.domains import ANY
 from bentpipe.study.pairs import paired
 from bentpipe.study.significance import decided, paired_test
 
@@ -54,7 +55,7 @@ def of_one(case: str, measure: Measure, unit: str, name: str, runs: dict[str, Ru
     """A finding that is a family of its own."""
     others = (other for one, other in runs.items() if one != name)
     rows = decided(paired_test(paired(runs[name], other)) for other in others)
-    return finding(case, measure, unit, name, runs, (), iter(rows))
+    return finding(case, measure, unit, name, runs, (), ANY, iter(rows))
 
 
 def test_a_finding_is_that_of_pairs_and_of_the_better_way() -> None:

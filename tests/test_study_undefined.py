@@ -9,8 +9,11 @@ import polars as pl
 import pytest
 
 from bentpipe.compare.verdict import verdicts
+from bentpipe.numbers import NONE
+from bentpipe.report.study import study_page
 from bentpipe.study import Base, Comparison, Parameter, Replications, Study
 from bentpipe.study.answer import answer, to_dict
+from bentpipe.study.overview import overviews
 from bentpipe.study.results import Results
 from bentpipe.study.summary import summarise
 from conftest import SMALL
@@ -89,6 +92,23 @@ def test_a_difference_that_leaves_out_runs_is_marked() -> None:
     assert [(row.undefined, row.undefined_against) for row in rows] == [(0, 5), (7, 5)]
     one: dict[str, Values] = {TIME: UNDEFINED[TIME] | {"newreno": [9.5] + [None] * 7}}
     assert "+17.3 % too few [1 pair]" in str(results(one, "cubic"))
+
+
+def test_the_page_ranks_no_variant_without_a_value(
+    bentpipe: Bentpipe, file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    text = file.read_text().replace("count = 20", "count = 4")
+    head, tail = text.partition("delay =")[0], text[text.index("[replications]") :]
+    axis = 'per = { path = "link.0.channel.per", values = [0.01, 0.95] }\n\n'
+    file.write_text(f"{head}{axis}{tail}")
+    assert bentpipe("study", file, "--out", tmp_path / "out").returncode == 0
+    first = study_page(tmp_path / "out").first
+    assert first is not None
+    assert first.table is not None
+    ranks = [(row[0].text, row[1].text) for row in first.table.rows]
+    assert ranks[:2] == [("per 0.01", "1=")] * 2
+    assert ranks[2:] == [("per 0.95", NONE)] * 2
 
 
 def test_values_with_as_many_undefined_runs_can_be_tied() -> None:
@@ -212,3 +232,52 @@ def test_the_page_marks_undefined_runs(bentpipe: Bentpipe, file: Path, tmp_path:
         assert text in page
         assert text in " ".join(printed.split())
     assert found["answer"]["choose"] in page
+
+
+def test_values_that_are_tied_in_all_conditions_are_tied() -> None:
+    """No difference is significant, although each is far from the other in one condition."""
+    made = results({
+        RATE: {
+            "bbr 20": [6e6, 9e6, 3e6, 9e6], "cubic 20": [7e6, 5e6, 6e6, 6e6],
+            "bbr 250": [1e6, 9.9e6, 2e6, 9.5e6], "cubic 250": [8e6, 2e6, 9e6, 8e6],
+        }
+    })  # fmt: skip
+    found = to_dict(made)
+    assert "0 of 2 differences from the best are significant" in found["sure"]
+    # 6.0 of 6.75 Mbit/s at 20 ms, and 5.6 of 6.75 Mbit/s at 250 ms.
+    assert found["choose"] == (
+        "Tied: cubic, bbr. Not significantly different from the highest goodput in both conditions,"
+        " 6.000 to 6.750 Mbit/s. Means differ from the best of a condition: cubic by up to 11.1 %,"
+        " bbr by up to 17 %."
+    )
+    assert (found["recommended"], found["for_all"]) == ([2, 3], True)
+
+
+def test_parameters_that_change_together_are_named_together(tmp_path: Path) -> None:
+    study = Study.make(
+        name="zipped",
+        scenario=Base.of(SMALL, "small.toml"),
+        parameters=[
+            Parameter("rate", "link.0.rate", ("1Mbit/s", "2Mbit/s")),
+            Parameter("q", "link.0.queue.packets", (20, 80)),
+            Parameter("rtt", "link.0.delay", ("10ms", "20ms")),
+        ],
+        zips=[("rate", "q")],
+        quantities=[RATE],
+        replications=Replications(count=3),
+        comparisons=[Comparison("rate", "1Mbit/s")],
+    )
+    made = study.run(out=tmp_path / "out")
+    found = to_dict(made)
+    assert found["choose"].startswith("2 Mbit/s with q 80: highest goodput")
+    assert found["parameters"] == ["link.0.rate", "link.0.queue.packets"]
+    first = study_page(tmp_path / "out").first
+    assert first is not None
+    assert first.table is not None
+    assert [one.label for one in first.table.columns][:3] == ["condition", "rank", "rate with q"]
+    row = [cell.text for cell in first.table.rows[0]]
+    assert row[0] in ("rtt 10 ms", "rtt 20 ms")
+    assert row[2] == "2 Mbit/s with q 80"
+    (shown,) = overviews(made)
+    heads = [str(column.header) for column in shown.table.columns]
+    assert "from 1 Mbit/s with q 20" in heads

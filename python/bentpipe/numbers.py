@@ -16,7 +16,9 @@ TOO_FEW = "too few"
 FEWEST = 3
 """The fewest values with an interval. Student's factor for two values is 12.7: it says nothing."""
 CONSTANT = "constant"
-"""In place of an interval of values that are all the same."""
+"""In place of an interval of a deterministic variant."""
+SAME_IN_ALL = "same in all runs"
+"""In place of an interval of values that are the same although the runs are random."""
 
 ROUNDING = 1e-9
 """Relative size up to which a difference is the rounding of a subtraction."""
@@ -172,17 +174,24 @@ def ends(
     factor: float = 1.0,
     form: Callable[[float], str] = significant,
     n: int = 0,
+    *,
+    deterministic: bool = False,
 ) -> str:
     """Both ends of an interval, each times `factor`; the reason if `n` values have none."""
     if interval is None:
-        return missing_interval(n)
+        return missing_interval(n, deterministic=deterministic)
     low, high = interval
     return f"{form(low * factor)} to {form(high * factor)}"
 
 
-def missing_interval(n: int) -> str:
-    """The reason why `n` values have no interval, in its place."""
-    return CONSTANT if n >= FEWEST else TOO_FEW if n else NONE
+def missing_interval(n: int, *, deterministic: bool = False) -> str:
+    """The reason why `n` values have no interval, in its place.
+
+    `deterministic` says that no value of the variant depends on the seed.
+    """
+    if n < FEWEST:
+        return TOO_FEW if n else NONE
+    return CONSTANT if deterministic else SAME_IN_ALL
 
 
 def scaled(value: float | None, factor: float = 1.0, digits: int = 4) -> str:

@@ -279,11 +279,11 @@ def cells(place: Place) -> list[str]:
     """A row of a ranking."""
     undefined = f" ({place.undefined} undefined)" if place.undefined else ""
     return [
-        f"{place.rank}{'=' if place.tied else ''}",
+        place.rank_text,
         place.name,
         f"{scaled(place.mean)}{undefined}",
-        ends(place.ci95, n=place.n),
-        "best" if place.against_best is None else significance.text(place.against_best),
+        ends(place.ci95, n=place.n, deterministic=place.deterministic),
+        "best" if place.is_best else significance.text(place.against_best),
         significance.text(place.against_baseline),
     ]
 

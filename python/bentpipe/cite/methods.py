@@ -45,6 +45,8 @@ HEADINGS = {
 """Kinds of things in the order of the paragraph."""
 INTERVALS = {
     "student": r"Student's $t$ distribution on the logarithmic scale",
+    "logit": r"Student's $t$ distribution on the logit scale",
+    "wilson": "Wilson's score for shares of successes",
     "linear": r"Student's $t$ distribution",
     "bootstrap": "the bootstrap (BCa)",
     "count": "the score interval of a Poisson mean",
@@ -119,25 +121,35 @@ def evaluated(things: Collection[Thing]) -> Iterator[str]:
 
 
 def about_parts(parts: Sequence[Part]) -> Iterator[str]:
-    """Sentences on variants, replications and seeds; one for parts that have the same."""
-    groups: dict[str, list[str]] = defaultdict(list)
+    """Sentences on variants, replications and seeds; one for parts that have the same.
+
+    The last one has the runs of all parts, if there are several.
+    """
+    if len(parts) == 1:
+        yield from sentences_of(parts[0], " in all")
+        return
+    groups: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
-        groups[" ".join(sentences_of(part))].append(escaped(part.name))
-    for text, of in groups.items():
-        if text:
-            yield f"{', '.join(of)}: {text}" if len(parts) > 1 else text
+        groups[" ".join(sentences_of(part, ""))].append(part)
+    for of in groups.values():
+        each = f" in each of these {len(of)}" if len(of) > 1 else ""
+        if text := " ".join(sentences_of(of[0], each)):
+            yield f"{', '.join(escaped(part.name) for part in of)}: {text}"
+    runs = [part.runs for part in parts if part.runs is not None]
+    if runs:
+        yield f"There were {sum(runs)} runs in all."
 
 
-def sentences_of(part: Part) -> Iterator[str]:
-    """Sentences on one study or run."""
+def sentences_of(part: Part, of_what: str) -> Iterator[str]:
+    """Sentences on one study or run; `of_what` follows the number of its runs."""
     planned = part.replications
     if "least" in planned:
-        yield from about_ranges(part)
+        yield from about_ranges(part, of_what)
         return
     count, seed = planned.get("count"), planned.get("seed")
     if part.variants > 1 or (count or 0) > 1 or "quantity" in planned:
         noun = "variant" if part.variants == 1 else "variants"
-        runs = "" if part.runs is None else f", {part.runs} runs in all"
+        runs = "" if part.runs is None else f", {part.runs} runs{of_what}"
         if count is None and "quantity" in planned:
             yield (
                 f"{part.variants} {noun} ran until the half width of the interval of"
@@ -163,14 +175,17 @@ def sentences_of(part: Part) -> Iterator[str]:
         yield PARTIAL
 
 
-def about_ranges(part: Part) -> Iterator[str]:
-    """Sentences on scenarios that have different numbers of replications."""
+def about_ranges(part: Part, of_what: str) -> Iterator[str]:
+    """Sentences on scenarios that have different numbers of replications.
+
+    `of_what` follows the number of runs.
+    """
     planned = part.replications
     least, most, first, last = (planned[key] for key in ("least", "most", "first", "last"))
     noun = "variant" if part.variants == 1 else "variants"
     each = f"{most} {'replication' if most == 1 else 'replications'}"
     some = each if least == most else f"{least} to {each}"
-    yield f"{part.variants} {noun} had {some} each, {part.runs} runs in all."
+    yield f"{part.variants} {noun} had {some} each, {part.runs} runs{of_what}."
     yield f"Seeds are {first} to {last}." if first < last else f"The seed is {first}."
     if not part.complete:
         yield PARTIAL

@@ -44,7 +44,7 @@ class Part:
     Of reproductions the ranges: `least` and `most` replications, `first` and `last` seed.
     """
     intervals: frozenset[str] = frozenset()
-    """Methods of the 95 % intervals: `student`, `linear`, `bootstrap`, `count`."""
+    """Methods of the 95 % intervals: keys of `methods.INTERVALS`."""
     compared: bool = False
     """True if paired differences were tested."""
     complete: bool = True

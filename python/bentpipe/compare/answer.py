@@ -103,7 +103,9 @@ def recommended(outcomes: Sequence[Outcome]) -> list[str]:
     if all(place.n < FEWEST for one in ranked for place in one.places):
         return []
     bests = [best(one, "") for one in ranked]
-    return universal(ranked, bests) or list(dict.fromkeys(one.controller for one in bests))
+    return universal(ranked, bests) or list(
+        dict.fromkeys(one.controller for one in bests if one.controller)
+    )
 
 
 def has(outcome: Outcome, name: str) -> bool:
@@ -138,7 +140,7 @@ def universal(ranked: Sequence[Outcome], bests: Sequence[Verdict]) -> list[str]:
 
 def is_near(outcome: Outcome, found: Verdict, name: str) -> bool:
     """True if the mean of a candidate differs by at most 5 % from that of the best."""
-    return is_near_mean(at(outcome, name).mean, at(outcome, found.controller).mean)
+    return is_near_mean(at(outcome, name).mean, found.mean)
 
 
 def alone(pair: tuple[str, Verdict]) -> str:

@@ -18,12 +18,13 @@ from bentpipe.console import table
 from bentpipe.errors import InputError
 from bentpipe.numbers import FEWEST, count, ends, scaled
 from bentpipe.study import Comparison, Parameter, Quantity, Replications, Study
+from bentpipe.study.intervals import around
 from bentpipe.study.pairs import defined
 from bentpipe.study.quantities import shown
 from bentpipe.study.ranking import NEARLY
 from bentpipe.study.scenarios import Base
-from bentpipe.study.significance import decided, is_deterministic, is_tied
-from bentpipe.study.summary import around, values_of
+from bentpipe.study.significance import decided, is_tied
+from bentpipe.study.summary import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -168,7 +169,8 @@ def choice(
         (candidate.name, buffer.label): tuple(explained(variants[number].scenario, "bulk"))
         for number, (candidate, buffer) in enumerate(both)
     }
-    fixed = [key for key, found in runs.items() if is_deterministic(found.values())]
+    exact = set(results.summary["deterministic"])
+    fixed = [key for number, key in enumerate(runs) if number in exact]
     highest = max((goodput for goodput, _ in able.values()), default=0.0)
     full = [key for key, (goodput, _) in able.items() if goodput >= NEARLY * highest]
     best = min(full, key=lambda key: (able[key][1], -able[key][0]), default=None)
@@ -339,9 +341,9 @@ def rows(found: Choice) -> list[list[str]]:
                 title,
                 one.queue,
                 scaled(one.goodput_bps.mean, factor),
-                ends(one.goodput_bps.ci95, factor, n=one.n),
+                ends(one.goodput_bps.ci95, factor, n=one.n, deterministic=one.deterministic),
                 scaled(one.p95_rtt_ms.mean, 1.0),
-                ends(one.p95_rtt_ms.ci95, 1.0, n=one.n),
+                ends(one.p95_rtt_ms.ci95, 1.0, n=one.n, deterministic=one.deterministic),
                 scaled(one.p95_queueing_delay_ms, 1.0),
                 scaled(one.timeouts, 1.0),
                 mark,

@@ -17,9 +17,9 @@ from bentpipe.compare.ranking import Differences
 from bentpipe.console import table
 from bentpipe.numbers import ends, scaled
 from bentpipe.study import significance
+from bentpipe.study.intervals import around
 from bentpipe.study.pairs import defined
-from bentpipe.study.quantities import RUN, TABLES, Quantity, Taken, is_count, parse, shown
-from bentpipe.study.summary import around
+from bentpipe.study.quantities import RUN, TABLES, Quantity, Taken, domain_of, parse, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +69,8 @@ class Value:
     mean: float | None
     ci95: tuple[float, float] | None
     against_baseline: dict[str, Any] | None
+    deterministic: bool = False
+    """True if all runs of the controller are the same."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def counted(outcome: Outcome) -> list[Counter]:
         for name in outcome.counter_names[number]:
             runs = outcome.values_in(results, name)
             by_name = {one.name: runs[n] for n, one in enumerate(members)}
-            own = Differences(by_name, outcome.deterministic, counts=is_count(name))
+            own = Differences(by_name, outcome.deterministic, domain_of(name))
             numbers = own.add((one, baseline) for one in by_name)
             pending.append((name, by_name, {one: len(tests) + n for one, n in numbers.items()}))
             tests += own.tests
@@ -128,8 +130,9 @@ def counted(outcome: Outcome) -> list[Counter]:
                         n=len(known),
                         undefined=len(of_one) - len(known),
                         mean=statistics.fmean(known) if known else None,
-                        ci95=around(known, counts=is_count(name), deterministic=fixed),
+                        ci95=around(known, domain_of(name), deterministic=fixed),
                         against_baseline=rows[numbers[one]] if one in numbers else None,
+                        deterministic=fixed,
                     )
                 )
             found.append(Counter(members[0].on_path, name, values))
@@ -169,7 +172,7 @@ def rows(counter: Counter) -> list[list[str]]:
             counter.heading,
             value.controller,
             scaled(value.mean, factor),
-            ends(value.ci95, factor, n=value.n),
+            ends(value.ci95, factor, n=value.n, deterministic=value.deterministic),
             significance.text(value.against_baseline, factor),
         ]
         for value in counter.values

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from bentpipe.compare import counters
 from bentpipe.compare.ranking import Place, Runs, ranked
 from bentpipe.study.pairs import defined
-from bentpipe.study.quantities import is_count
-from bentpipe.study.significance import is_deterministic
+from bentpipe.study.quantities import domain_of
 from bentpipe.study.summary import values_of
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ class Outcome:
             higher_is_better=self.workload.higher_is_better,
             baseline=self.baseline,
             fixed=self.deterministic,
-            counts=is_count(self.workload.quantity),
+            domain=domain_of(self.workload.quantity),
         )
 
     @cached_property
@@ -137,10 +136,10 @@ class Outcome:
         """The names of the candidates whose runs are all the same: nothing depends on the seed."""
         names = []
         for part, results in zip(self.parts, self.studies, strict=True):
-            quantities = [one.name for one in results.study.quantities]
-            values = [self.values_in(results, quantity) for quantity in quantities]
-            for number, candidate in enumerate(part):
-                if is_deterministic(runs[number] for runs in values):
+            fixed = set(results.summary["deterministic"])
+            variants = sorted(set(results.rows["variant"]))
+            for number, candidate in zip(variants, part, strict=True):
+                if number in fixed:
                     names.append(candidate.name)
         return names
 

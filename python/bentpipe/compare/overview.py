@@ -12,7 +12,7 @@ from bentpipe.compare.candidates import NONE as AS_IT_IS
 from bentpipe.console import compact_table, few, keep_lines, lines_of
 from bentpipe.numbers import NONE, missing_interval, scaled
 from bentpipe.study.overview import rounded
-from bentpipe.study.quantities import shown
+from bentpipe.study.quantities import shown, unit_beside
 from bentpipe.study.significance import finding_of, text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from bentpipe.compare.buffers import Choice, Measured
+    from bentpipe.compare.buffers import Choice, Combination, Measured
     from bentpipe.compare.counters import Counter
     from bentpipe.compare.outcome import Outcome
     from bentpipe.compare.ranking import Place
@@ -97,18 +97,18 @@ def mean_of(means: Mapping[str, float | None], quantity: str) -> Callable[[str],
 
 def with_unit(head: str, quantity: str) -> str:
     """A heading with the unit of its quantity, if it has one."""
-    unit = shown(quantity)[1]
-    return head if unit == "1" else f"{head} {unit}"
+    return f"{head} {unit_beside(head, shown(quantity)[1])}".rstrip()
 
 
 def cell(place: Place, factor: float, outcome: Outcome) -> str:
     """The mean with its mark above its interval."""
     low, high = (None, None) if place.ci95 is None else (end * factor for end in place.ci95)
     mean, interval = rounded(None if place.mean is None else place.mean * factor, low, high)
-    is_first = place is outcome.places[0]
-    mark = " best" if is_first else " =" if is_equal(place) else ""
+    mark = " best" if place.is_best else " =" if is_equal(place) else ""
     below = (
-        interval.replace(" to ", "\N{EN DASH}") if low is not None else missing_interval(place.n)
+        interval.replace(" to ", "\N{EN DASH}")
+        if low is not None
+        else missing_interval(place.n, deterministic=place.deterministic)
     )
     if place.undefined:
         below = f"{place.undefined} undefined"
@@ -155,8 +155,8 @@ def table_of_choice(found: Choice, *, two_lines: bool) -> Table:
         made.add_row(
             f"{one.controller}{'*' if one.needs else ''}",
             one.queue,
-            measured(one.goodput_bps, 1e-6, one.n, two_lines=two_lines),
-            measured(one.p95_rtt_ms, 1.0, one.n, two_lines=two_lines),
+            measured(one.goodput_bps, 1e-6, one, two_lines=two_lines),
+            measured(one.p95_rtt_ms, 1.0, one, two_lines=two_lines),
             scaled(one.p95_queueing_delay_ms),
             scaled(one.timeouts),
             mark,
@@ -165,9 +165,10 @@ def table_of_choice(found: Choice, *, two_lines: bool) -> Table:
     return made
 
 
-def measured(value: Measured, factor: float, n: int, *, two_lines: bool) -> str:
-    """A mean with its interval."""
+def measured(value: Measured, factor: float, of: Combination, *, two_lines: bool) -> str:
+    """A mean of a combination with its interval."""
     low, high = (None, None) if value.ci95 is None else (end * factor for end in value.ci95)
     mean, interval = rounded(value.mean * factor, low, high)
-    known = missing_interval(n) if low is None else interval.replace(" to ", "\N{EN DASH}")
+    missing = missing_interval(of.n, deterministic=of.deterministic)
+    known = missing if low is None else interval.replace(" to ", "\N{EN DASH}")
     return f"{mean}\n{known}" if two_lines else f"{mean} ({known})"

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.numbers import NONE
+from bentpipe.study.domains import ANY
+from bentpipe.study.intervals import around
 from bentpipe.study.pairs import compared_runs, defined, mean, order_of, undefined
 from bentpipe.study.significance import decided, is_tied
-from bentpipe.study.summary import around
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from bentpipe.study.domains import Domain
     from bentpipe.study.significance import PairedTest
 
 Runs = dict[int, float | None]
@@ -26,7 +29,8 @@ class Place:
     in the comparisons of a study. They are None for the best and for the baseline.
     """
 
-    rank: int
+    rank: int | None
+    """None without a value in any run."""
     name: str
     n: int
     undefined: int
@@ -34,11 +38,25 @@ class Place:
     ci95: tuple[float, float] | None
     against_best: dict[str, Any] | None
     against_baseline: dict[str, Any] | None
+    deterministic: bool = False
+    """True if all runs of the controller are the same."""
+
+    @property
+    def is_best(self) -> bool:
+        """True for the first of the ranking, if it has a value."""
+        return self.mean is not None and self.against_best is None
+
+    @property
+    def rank_text(self) -> str:
+        """The rank, with = if it is tied; a dash without a value."""
+        return NONE if self.rank is None else f"{self.rank}{'=' if self.tied else ''}"
 
     @property
     def tied(self) -> bool:
         """True if the controller is not significantly different from the best."""
-        return self.against_best is not None and is_tied(self.against_best)
+        return (
+            self.mean is not None and self.against_best is not None and is_tied(self.against_best)
+        )
 
 
 def ranked(
@@ -47,12 +65,12 @@ def ranked(
     higher_is_better: bool,
     baseline: str | None,
     fixed: Collection[str] = (),
-    counts: bool = False,
+    domain: Domain = ANY,
 ) -> list[Place]:
     """Sort by mean, best first. Equal means have the same rank. Fewer undefined values rank first.
 
     All differences of a ranking are one family. `fixed` are those whose runs are all the same, and
-    `counts` says that the quantity is a number of events.
+    `domain` has the values that the quantity can have.
     """
 
     def key(name: str) -> tuple[int, float]:
@@ -60,7 +78,7 @@ def ranked(
 
     order = sorted(found, key=key)
     keys = [key(name) for name in order]
-    tests = Differences(found, fixed, counts=counts)
+    tests = Differences(found, fixed, domain)
     best = tests.add((name, order[0]) for name in order)
     base = tests.add((name, baseline) for name in order)
     rows = decided(tests.tests)
@@ -71,14 +89,15 @@ def ranked(
         against_best, against_baseline = against
         places.append(
             Place(
-                rank=keys.index(key(name)) + 1,
+                rank=keys.index(key(name)) + 1 if values else None,
                 name=name,
                 n=len(values),
                 undefined=undefined(found[name]),
                 mean=mean(found[name]),
-                ci95=around(values, counts=counts, deterministic=name in fixed),
+                ci95=around(values, domain, deterministic=name in fixed),
                 against_best=against_best,
                 against_baseline=against_baseline,
+                deterministic=name in fixed,
             )
         )
     return places
@@ -88,11 +107,11 @@ class Differences:
     """The tests of a family, and where the one of each pair is. The same pair is tested once."""
 
     def __init__(
-        self, found: Mapping[str, Runs], fixed: Collection[str], *, counts: bool = False
+        self, found: Mapping[str, Runs], fixed: Collection[str], domain: Domain = ANY
     ) -> None:
         self.found = found
         self.fixed = fixed
-        self.counts = counts
+        self.domain = domain
         self.tests: list[PairedTest] = []
         self.numbers: dict[tuple[str, str], int] = {}
 
@@ -110,7 +129,7 @@ class Differences:
                         self.found[this],
                         self.found[that],
                         deterministic=both,
-                        counts=self.counts,
+                        domain=self.domain,
                     )
                 )
             added[this] = self.numbers[this, that]

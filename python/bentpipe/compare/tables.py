@@ -13,7 +13,7 @@ from bentpipe.compare.workloads import DEFAULT, LABELS, SHORTEST_S
 from bentpipe.console import few, table
 from bentpipe.numbers import NONE, count, ends, scaled
 from bentpipe.printing.setting import hosts
-from bentpipe.study.quantities import shown
+from bentpipe.study.quantities import shown, unit_beside
 from bentpipe.study.significance import LEFT_OUT, deterministic_sentence, of_pairs, text
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def headings(outcome: Outcome) -> list[str]:
 
 def heading(name: str) -> str:
     """The label of a quantity, with its unit if the label does not say it."""
-    unit = shown(name)[1]
-    return LABELS[name] if unit in ("1", LABELS[name]) else f"{LABELS[name]} {unit}"
+    return f"{LABELS[name]} {unit_beside(LABELS[name], shown(name)[1])}".rstrip()
 
 
 def rows(outcome: Outcome) -> list[list[str]]:
@@ -56,12 +55,12 @@ def rows(outcome: Outcome) -> list[list[str]]:
         undefined = f" ({place.undefined} undefined)" if place.undefined else ""
         listed.append(
             [
-                f"{place.rank}{'=' if place.tied else ''}",
+                place.rank_text,
                 candidate.title,
                 candidate.status,
                 f"{scaled(place.mean, factor)}{undefined}",
-                ends(place.ci95, factor, n=place.n),
-                "best" if place.against_best is None else text(place.against_best, factor),
+                ends(place.ci95, factor, n=place.n, deterministic=place.deterministic),
+                "best" if place.is_best else text(place.against_best, factor),
                 text(place.against_baseline, factor),
                 *others(outcome, place),
             ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.compare.ranking import Place, ranked
 from bentpipe.console import few
 from bentpipe.numbers import FEWEST, common, count, ends, scaled
+from bentpipe.study.quantities import domain_of
 from bentpipe.study.significance import is_tied
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Verdict:
 
     workload: str
     question: str
-    controller: str
+    controller: str | None
+    """None if no run has a value."""
     mean: float | None
     ci95: tuple[float, float] | None
     unit: str
@@ -60,7 +62,13 @@ def best(outcome: Outcome, question: str) -> Verdict:
     places = outcome.places
     without = {name: runs for name, runs in outcome.runs.items() if name not in needy}
     higher = outcome.workload.higher_is_better
-    able = ranked(without, higher_is_better=higher, baseline=None, fixed=outcome.deterministic)
+    able = ranked(
+        without,
+        higher_is_better=higher,
+        baseline=None,
+        fixed=outcome.deterministic,
+        domain=domain_of(outcome.workload.quantity),
+    )
     before = places[: place_of(able[0].name, places)]
     notes = "".join(
         f" Not recommended: {place.name}, {told(outcome, place)}, because it needs"
@@ -131,10 +139,12 @@ def judged(
     described = alike(first, tied, others, exact=exact)
     sentence = f"{question}: {first.name}, {told(outcome, first)}. {described}"
     notes += warned(outcome, first.name)
+    if first.mean is None:
+        sentence, notes = f"{question}: none, because no run has a value.", ""
     return Verdict(
         workload=outcome.name,
         question=question,
-        controller=first.name,
+        controller=None if first.mean is None else first.name,
         mean=first.mean,
         ci95=first.ci95,
         unit=outcome.unit,
@@ -164,7 +174,13 @@ def from_worst(outcome: Outcome, higher_is_better: bool) -> list[Place]:
     """The ranking in reverse, with differences from the worst."""
     found = {place.name: outcome.runs[place.name] for place in outcome.places}
     fixed = outcome.deterministic
-    return ranked(found, higher_is_better=not higher_is_better, baseline=None, fixed=fixed)
+    return ranked(
+        found,
+        higher_is_better=not higher_is_better,
+        baseline=None,
+        fixed=fixed,
+        domain=domain_of(outcome.workload.quantity),
+    )
 
 
 def told(outcome: Outcome, place: Place) -> str:

@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.evaluate.items import labels_of, names_of
 from bentpipe.numbers import FEWEST
+from bentpipe.study.intervals import around
 from bentpipe.study.pairs import defined, paired
-from bentpipe.study.quantities import is_count
+from bentpipe.study.quantities import domain_of
 from bentpipe.study.significance import (
     NOT_SIGNIFICANT,
     decided,
     finding_of,
-    is_deterministic,
     paired_test,
     text,
 )
-from bentpipe.study.summary import around, values_of
+from bentpipe.study.summary import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from bentpipe.evaluate.checklist import Item, Measure
     from bentpipe.study import Results
+    from bentpipe.study.domains import Domain
     from bentpipe.study.significance import PairedTest
 
 Word = Literal["better", "worse", "not distinguishable", "deterministic", "undefined"]
@@ -105,33 +106,32 @@ def findings(item: Item, candidate: str, against: Sequence[str], results: Result
     names, labels = names_of(item, candidate, against), labels_of(item)
     values = {one.quantity: values_of(results.rows, one.quantity) for one in item.measures}
     units = {one.name: one.unit for one in results.study.quantities}
+    variants = results.study.variants
+    exact = set(results.summary["deterministic"])
     cases = []
     tests: list[PairedTest] = []
     # Variants are sorted by controller, and then by case.
     for case, label in enumerate(labels):
         number = {name: i * len(labels) + case for i, name in enumerate(names)}
-        fixed = {
-            name
-            for name, at in number.items()
-            if is_deterministic(runs[at] for runs in values.values())
-        }
+        fixed = {name for name, at in number.items() if at in exact}
         for measure in item.measures:
             runs = {name: values[measure.quantity][at] for name, at in number.items()}
-            cases.append((label, measure, runs, fixed))
-            counts = is_count(measure.quantity)
+            # All controllers of a case have the same flows.
+            domain = domain_of(measure.quantity, variants[number[candidate]].scenario)
             tests += [
                 paired_test(
                     paired(runs[candidate], others),
                     deterministic={candidate, name} <= fixed,
-                    counts=counts,
+                    domain=domain,
                 )
                 for name, others in runs.items()
                 if name != candidate
             ]
+            cases.append((label, measure, runs, fixed, domain))
     rows = iter(decided(tests))
     return [
-        finding(label, measure, units[measure.quantity], candidate, runs, fixed, rows)
-        for label, measure, runs, fixed in cases
+        finding(label, measure, units[measure.quantity], candidate, runs, fixed, domain, rows)
+        for label, measure, runs, fixed, domain in cases
     ]
 
 
@@ -142,6 +142,7 @@ def finding(
     candidate: str,
     runs: Mapping[str, Runs],
     fixed: Collection[str],
+    domain: Domain,
     rows: Iterator[Mapping[str, Any]],
 ) -> Finding:
     """One quantity in one case; `rows` has the differences from the baselines next."""
@@ -155,9 +156,9 @@ def finding(
         n=len(own),
         undefined=len(runs[candidate]) - len(own),
         mean=statistics.fmean(own) if own else None,
-        ci95=interval(measure, own, is_fixed=candidate in fixed),
+        ci95=around(own, domain, deterministic=candidate in fixed),
         against=[
-            compared(name, others, measure, next(rows), is_fixed=name in fixed)
+            compared(name, others, measure, next(rows), domain, is_fixed=name in fixed)
             for name, others in runs.items()
             if name != candidate
         ],
@@ -165,22 +166,21 @@ def finding(
     )
 
 
-def interval(
-    measure: Measure, values: list[float], *, is_fixed: bool
-) -> tuple[float, float] | None:
-    """The 95 % interval of the mean of a quantity."""
-    return around(values, counts=is_count(measure.quantity), deterministic=is_fixed)
-
-
 def compared(
-    name: str, others: Runs, measure: Measure, row: Mapping[str, Any], *, is_fixed: bool
+    name: str,
+    others: Runs,
+    measure: Measure,
+    row: Mapping[str, Any],
+    domain: Domain,
+    *,
+    is_fixed: bool,
 ) -> Against:
     """The candidate compared with a baseline, by pairs of runs with the same seed."""
     there = defined(others)
     return Against(
         baseline=name,
         mean=statistics.fmean(there) if there else None,
-        mean_ci95=interval(measure, there, is_fixed=is_fixed),
+        mean_ci95=around(there, domain, deterministic=is_fixed),
         n=row["n"],
         difference=row["difference"],
         ci95=row["ci95"],

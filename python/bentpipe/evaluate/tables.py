@@ -36,7 +36,7 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
         undefined = f" ({one.undefined} undefined)" if one.undefined else ""
         head = ["" if one.case == case else one.case, one.label, unit,
                 f"{scaled(one.mean, factor)}{undefined}",
-                ends(one.ci95, factor, n=one.n)]  # fmt: skip
+                ends(one.ci95, factor, n=one.n, deterministic=one.deterministic)]  # fmt: skip
         case = one.case
         for row in one.against:
             finding = row.finding

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.console import few, table
 from bentpipe.experience.figures import NO_TARGET
-from bentpipe.numbers import ends, scaled
-from bentpipe.study.quantities import Quantity, shown
+from bentpipe.numbers import SAME_IN_ALL, ends, scaled
+from bentpipe.study.quantities import shown, unit_beside
 from bentpipe.study.significance import ALL_THE_SAME
 
 if TYPE_CHECKING:
@@ -30,11 +30,10 @@ def rows(reports: Sequence[Report]) -> list[list[str]]:
         name = report.application.flow
         for one in report.measured:
             factor, unit = shown(one.quantity)
-            is_said = unit == "1" or Quantity(one.quantity).is_of_events
-            label = one.label if is_said else f"{one.label} {unit}"
+            label = f"{one.label} {unit_beside(one.label, unit)}".rstrip()
             undefined = f" ({one.undefined} undefined)" if one.undefined else ""
             target = NO_TARGET if one.target is None else one.target.words(one.unit)
-            interval = "same in all runs" if one.deterministic else ends(one.ci95, factor, n=one.n)
+            interval = SAME_IN_ALL if one.deterministic else ends(one.ci95, factor, n=one.n)
             mean = f"{scaled(one.mean, factor)}{undefined}"
             listed.append([name, label, mean, interval, target, one.verdict or ""])
             name = ""
@@ -94,7 +93,7 @@ def answer(reports: Sequence[Report], runs: int) -> dict[str, str]:
 def said(report: Report, one: Measured) -> str:
     """A figure in a few words: `MOS of call 3.66`."""
     factor, unit = shown(one.quantity)
-    number = f"{scaled(one.mean, factor)} {'' if unit == '1' else unit}".rstrip()
+    number = f"{scaled(one.mean, factor)} {unit_beside(one.label, unit)}".rstrip()
     return f"{one.label} of {report.application.flow} {number}"
 
 

@@ -93,7 +93,7 @@ def table(found: Found, known: Sequence[Metric] = METRICS) -> dict[str, Any]:
         paired_test(
             list(zip(values(found[name], one), values(found[names[0]], one), strict=True)),
             deterministic=fixed[name] and fixed[names[0]],
-            counts=one.is_count,
+            domain=one.domain,
         )
         for one in metrics
         for name in names[1:]

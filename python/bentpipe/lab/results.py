@@ -12,6 +12,7 @@ from bentpipe.experience.figures import kind_of
 from bentpipe.lab.applications import application_of
 from bentpipe.limits import LIMITS, shares, shares_of
 from bentpipe.numbers import count, percent, signed, significant
+from bentpipe.study.domains import ANY, COUNTS, Domain
 from bentpipe.study.quantities import Quantity, better, shown
 
 if TYPE_CHECKING:
@@ -63,6 +64,13 @@ class Metric:
     def is_count(self) -> bool:
         """True if its values are whole numbers."""
         return self.unit in ("segments", "packets")
+
+    @property
+    def domain(self) -> Domain:
+        """The values that it can have, in its unit."""
+        if self.is_count:
+            return COUNTS
+        return Domain(0.0, 100.0) if self.unit == "%" else ANY
 
     def is_better(self, difference: float) -> bool | None:
         """True if a difference from another value of it, other than zero, is an improvement.

@@ -9,7 +9,7 @@ from bentpipe.report.beam_rankings import KEYS as OF_BEAMS
 from bentpipe.report.beam_rankings import beam_rankings_page
 from bentpipe.report.first import buffers_tradeoff, of_comparison, queue_figures
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
-from bentpipe.report.rankings import Ranking, rank
+from bentpipe.report.rankings import Ranking, rank_cell
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json
@@ -69,11 +69,6 @@ def kind(found: dict[str, Any]) -> str:
     """What the rows of the rankings are."""
     several = any(one.get("transport") for one in found["controllers"])
     return "combinations of controller and transport" if several else "congestion controllers"
-
-
-def rank_cell(place: dict[str, Any] | None) -> Cell:
-    """The rank; a dash in a workload from which the candidate was left out."""
-    return Cell(NONE) if place is None else Cell(rank(place), place["rank"])
 
 
 def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
@@ -139,8 +134,8 @@ def buffers_table(found: dict[str, Any], goodput: Shown, latency: Shown) -> Tabl
         [
             Cell(row["controller"]),
             Cell(row["queue"]),
-            *goodput.mean_cells(row["goodput_bps"]["mean"], row["goodput_bps"]["ci95"], row["n"]),
-            *latency.mean_cells(row["p95_rtt_ms"]["mean"], row["p95_rtt_ms"]["ci95"], row["n"]),
+            *mean_cells(goodput, row, "goodput_bps"),
+            *mean_cells(latency, row, "p95_rtt_ms"),
             latency.number_cell(row["p95_queueing_delay_ms"]),
             latency.number_cell(row["timeouts"]),
             Cell(place(row, best)),
@@ -149,6 +144,14 @@ def buffers_table(found: dict[str, Any], goodput: Shown, latency: Shown) -> Tabl
     ]
     caption = "One bulk flow of each controller with each queue: means and intervals"
     return Table("buffers-table", caption, columns, rows)
+
+
+def mean_cells(quantity: Shown, row: dict[str, Any], name: str) -> list[Cell]:
+    """The mean of a combination with its interval."""
+    is_fixed = row.get("deterministic", False)
+    return quantity.mean_cells(
+        row[name]["mean"], row[name]["ci95"], row["n"], deterministic=is_fixed
+    )
 
 
 def place(row: dict[str, Any], best: dict[str, str] | None) -> str:

@@ -173,7 +173,9 @@ class Item:
         undefined = [Cell(count(one["undefined"]), one["undefined"])] if self.has_undefined else []
         return [
             Cell(quantity.title if quantity.column_unit else quantity.label),
-            *quantity.mean_cells(one["mean"], one["ci95"], one["n"]),
+            *quantity.mean_cells(
+                one["mean"], one["ci95"], one["n"], deterministic=one.get("deterministic", False)
+            ),
             *undefined,
             Cell(row["baseline"]),
             quantity.number_cell(row["mean"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.experience.figures import NO_TARGET, Target
-from bentpipe.numbers import NONE, count
+from bentpipe.numbers import NONE, SAME_IN_ALL, count
 from bentpipe.plots import Point, ranking_figure
 from bentpipe.plots.theme import BEST, SAME, WORSE
 from bentpipe.report.page import Cell, Column, First, Page, Section, Table, Text
@@ -92,7 +92,7 @@ def figure_cells(figure: Mapping[str, Any]) -> list[Cell]:
     form = Shown(figure["quantity"], figure["label"], figure["unit"])
     mean, interval = form.mean_cells(figure["mean"], figure["ci95"], figure["n"])
     if figure["deterministic"]:
-        interval = Cell("same in all runs")
+        interval = Cell(SAME_IN_ALL)
     target = NO_TARGET
     if figure["target"]:
         target = Target(**figure["target"]).words(figure["unit"])

@@ -15,7 +15,7 @@ from bentpipe.numbers import NONE, count
 from bentpipe.plots import Spot, tradeoff_figure, with_front
 from bentpipe.report import queues
 from bentpipe.report.page import Cell, Column, First, Table
-from bentpipe.report.rankings import Ranking
+from bentpipe.report.rankings import Ranking, rank_cell
 from bentpipe.report.shown import Shown
 
 if TYPE_CHECKING:
@@ -125,8 +125,7 @@ def ranked_table(found: Mapping[str, Any], best: Sequence[str]) -> Table:
     by_name = [{p["controller"]: p for p in one["ranking"]} for one in workloads]
     rows = []
     for name in shown:
-        place = by_name[0].get(name)
-        rank = Cell(f"{place['rank']}", place["rank"]) if place else Cell(NONE)
+        rank = rank_cell(by_name[0].get(name), tie="")
         cells = [
             cell(places.get(name))
             for group, places in zip(groups, by_name, strict=True)

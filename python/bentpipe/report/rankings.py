@@ -20,10 +20,11 @@ STANDS = {
     "worse": "significantly worse than the best",
     "deterministic": "worse than the best, without randomness",
     "undefined": "no value in more runs than the best",
+    "no value": "no value in any run",
 }
 """A controller compared with the best: in a table and in full."""
-COLOURS = (BEST, SAME, WORSE, WORSE, WORSE)
-"""Colours of `STANDS`. The last three differ by their shape."""
+COLOURS = (BEST, SAME, WORSE, WORSE, WORSE, WORSE)
+"""Colours of `STANDS`. The last four differ by their shape."""
 
 
 class Ranking:
@@ -41,6 +42,7 @@ class Ranking:
         self.sentences = [v["sentence"] for v in verdicts if v["workload"] == self.name]
         # Not in comparisons of earlier releases.
         self.counters: list[dict[str, Any]] = row.get("counters", [])
+        self.deterministic: list[str] = row.get("deterministic", [])
         means = [place["mean"] for place in self.places]
         self.quantity = Shown(row["quantity"], row["label"], row["unit"], means)
         self.also = [
@@ -102,8 +104,13 @@ class Ranking:
         rows = [
             [
                 Cell(place["controller"]),
-                Cell(rank(place), place["rank"]),
-                *self.quantity.mean_cells(place["mean"], place["ci95"], place["n"]),
+                rank_cell(place),
+                *self.quantity.mean_cells(
+                    place["mean"],
+                    place["ci95"],
+                    place["n"],
+                    deterministic=place["controller"] in self.deterministic,
+                ),
                 self.quantity.difference_cell(place["against_best"]),
                 self.quantity.difference_cell(place["against_baseline"]),
                 *(other.number_cell(place["also"][other.name]) for other in self.also),
@@ -164,7 +171,12 @@ def counter_rows(counter: dict[str, Any]) -> list[list[Cell]]:
             Cell(counter["label"]),
             Cell(value["controller"]),
             Cell(form.column_unit or ""),
-            *form.mean_cells(value["mean"], value["ci95"], value["n"]),
+            *form.mean_cells(
+                value["mean"],
+                value["ci95"],
+                value["n"],
+                deterministic=value.get("deterministic", False),
+            ),
             form.difference_cell(value["against_baseline"]),
         ]
         for value in counter["values"]
@@ -173,6 +185,8 @@ def counter_rows(counter: dict[str, Any]) -> list[list[Cell]]:
 
 def stand(place: dict[str, Any]) -> str:
     """The controller compared with the best: a key of `STANDS`."""
+    if place["mean"] is None:
+        return "no value"
     if place["against_best"] is None:
         return "best"
     if place["tied_with_best"]:
@@ -189,6 +203,11 @@ def aborted(place: dict[str, Any]) -> float:
     return float(place.get("aborted", 0.0))
 
 
-def rank(place: dict[str, Any]) -> str:
-    """The rank, with = if it is not significantly different from the best."""
-    return f"{place['rank']}{'=' if place['tied_with_best'] else ''}"
+def rank_cell(place: dict[str, Any] | None, tie: str = "=") -> Cell:
+    """The rank, with `tie` if it is not significantly different from the best.
+
+    A dash for a candidate without a value in any run, and for one that was left out.
+    """
+    if place is None or place["mean"] is None:
+        return Cell(NONE)
+    return Cell(f"{place['rank']}{tie if place['tied_with_best'] else ''}", place["rank"])

@@ -247,8 +247,10 @@ def ranking_table(paper: str, ranking: Ranking) -> Table:
             mean, interval = with_interval(at.mean, *(at.ci95 or (None, None)))
             if at.missing:
                 interval = f"{interval} ({at.missing} of {ranking.runs} without)"
-            rank = f"{at.rank}{'=' if at.tied else ''}"
-            cells += [Cell(mean, at.mean), Cell(interval), Cell(rank, float(at.rank))]
+            rank = Cell(NONE)
+            if at.rank is not None:
+                rank = Cell(f"{at.rank}{'=' if at.tied else ''}", float(at.rank))
+            cells += [Cell(mean, at.mean), Cell(interval), rank]
         rows.append(cells)
     return Table(f"{paper}-ranking-{ranking.name.replace('/', '-')}", ranking.title, columns, rows)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import SCALES, missing_interval, scale, significant, with_interval
 from bentpipe.report.page import Cell
-from bentpipe.study.quantities import shown
+from bentpipe.study.quantities import shown, unit_beside
 from bentpipe.study.significance import text
 
 if TYPE_CHECKING:
@@ -43,13 +43,14 @@ class Shown:
 
     @property
     def title(self) -> str:
-        """The title of an axis, with the unit; (1) for plain numbers."""
-        return f"{self.label} ({self.unit})"
+        """The title of an axis, with the unit unless the label names it; (1) for plain numbers."""
+        named = self.unit != "1" and not self.column_unit
+        return self.label if named else f"{self.label} ({self.unit})"
 
     @property
     def column_unit(self) -> str:
-        """The unit in the header of a table."""
-        return "" if self.unit == "1" else self.unit
+        """The unit in the header of a table; empty if the label names it."""
+        return unit_beside(self.label, self.unit)
 
     def text(self, value: float) -> str:
         """A value with its unit."""
@@ -66,13 +67,15 @@ class Shown:
         low, high = interval
         return low / self.size, high / self.size
 
-    def mean_cells(self, mean: float | None, ci95: Any, n: int = 0) -> list[Cell]:
+    def mean_cells(
+        self, mean: float | None, ci95: Any, n: int = 0, *, deterministic: bool = False
+    ) -> list[Cell]:
         """A mean of `n` values and its interval, with significant digits."""
         low, high = self.ends(ci95)
         value = self.scaled(mean)
         described, interval = with_interval(value, low, high)
         if ci95 is None:
-            interval = missing_interval(n)
+            interval = missing_interval(n, deterministic=deterministic)
         return [Cell(described, value), Cell(interval, low)]
 
     def difference_cell(self, row: Mapping[str, Any] | None) -> Cell:

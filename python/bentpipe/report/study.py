@@ -334,7 +334,13 @@ def differences_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> F
     return interval_figure(f"{name}-differences", title, x, y, drawn, kind, zero=True)
 
 
-METHODS = {"student": "Student", "bootstrap": "the bootstrap", "count": "the score of counts"}
+METHODS = {
+    "student": "Student",
+    "logit": "Student on the logit scale",
+    "wilson": "Wilson",
+    "bootstrap": "the bootstrap",
+    "count": "the score of counts",
+}
 """Kinds of intervals in words."""
 
 
@@ -353,7 +359,7 @@ def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
     rows = [
         [
             *parameter_cells(cell.parameters, axes),
-            *quantity.mean_cells(cell.mean, cell.ci95, cell.n),
+            *quantity.mean_cells(cell.mean, cell.ci95, cell.n, deterministic=cell.deterministic),
             quantity.number_cell(cell.median),
             *(quantity.number_cell(cell.percentiles.get(key)) for key in asked),
             Cell(count(cell.n), cell.n),
@@ -384,7 +390,7 @@ def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Ta
         [
             Cell(f"{where(row.of, axes)} minus {where(row.against, axes)}"),
             *parameter_cells(row.parameters, rest),
-            *quantity.mean_cells(row.difference, row.ci95, row.n),
+            *quantity.mean_cells(row.difference, row.ci95, row.n, deterministic=row.deterministic),
             Cell(percent(row.relative), row.relative),
             Cell(count(row.n), row.n),
             Cell(f"{row.words}{of_pairs(vars(row))}"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.numbers import count
+from bentpipe.numbers import NONE, count
 from bentpipe.plots import Point, Spot, interval_figure, tradeoff_figure, with_front
 from bentpipe.report.axis import placed
 from bentpipe.report.first import HOW_TO_READ, MOST_ROWS, lines_of, rest
@@ -74,7 +74,7 @@ def tradeoff(
     if x is None or y is None or len(conditions) > MOST_PANELS:
         return None
     across, up = by_variant(x), by_variant(y)
-    chosen = next(axis for axis in axes if axis.path == answer["parameter"])
+    chosen = chosen_axes(answer, axes)
     spots = []
     for condition in conditions:
         for variant in condition["variants"]:
@@ -109,10 +109,10 @@ def over_conditions(
     answer: Mapping[str, Any], axes: Sequence[Axis], quantity: Quantity, best: set[int]
 ) -> Figure:
     """The main quantity of each value over a parameter, in panels for all other parameters."""
-    chosen = next(axis for axis in axes if axis.path == answer["parameter"])
-    rest = [axis for axis in axes if axis is not chosen and len(axis.values) > 1]
-    x, apart = placed(rest) if rest else (chosen, [])
-    x = x or chosen
+    chosen = chosen_axes(answer, axes)
+    rest = [axis for axis in axes if axis not in chosen and len(axis.values) > 1]
+    x, apart = placed(rest) if rest else (chosen[0], [])
+    x = x or chosen[0]
     points = []
     for cell in quantity.cells:
         if cell.mean is None:
@@ -121,7 +121,7 @@ def over_conditions(
         low, high = quantity.ends(cell.ci95)
         points.append(
             Point(
-                value_of(cell, chosen) if x is not chosen else quantity.label,
+                value_of(cell, chosen) if x is not chosen[0] else quantity.label,
                 at if x.numeric else x.text(at),
                 cell.mean / quantity.size, low, high, cell.n,
                 ", ".join(axis.named(cell.parameters[axis.path]) for axis in apart) or None,
@@ -137,14 +137,30 @@ def over_conditions(
     return interval_figure("answer", title, x.title, quantity.title, points, x.kind, notes=notes)
 
 
-def value_of(cell: Estimate, axis: Axis) -> str:
-    """The value of the chosen parameter in words."""
-    return axis.text(cell.parameters[axis.path])
+def chosen_axes(answer: Mapping[str, Any], axes: Sequence[Axis]) -> list[Axis]:
+    """The chosen parameter, and those that change together with it."""
+    # Studies of earlier releases name the first one only.
+    paths = answer.get("parameters", [answer["parameter"]])
+    return [next(axis for axis in axes if axis.path == path) for path in paths]
 
 
-def rest_of(cell: Estimate, axes: Sequence[Axis], chosen: Axis) -> str:
+def label_of(chosen: Sequence[Axis]) -> str:
+    """The labels of the chosen parameters."""
+    first, *others = (axis.label for axis in chosen)
+    return f"{first} with {' and '.join(others)}" if others else first
+
+
+def value_of(cell: Estimate, chosen: Sequence[Axis]) -> str:
+    """The values of the chosen parameters in words."""
+    first, *others = chosen
+    own = first.text(cell.parameters[first.path])
+    texts = [axis.named(cell.parameters[axis.path]) for axis in others]
+    return f"{own} with {' and '.join(texts)}" if texts else own
+
+
+def rest_of(cell: Estimate, axes: Sequence[Axis], chosen: Sequence[Axis]) -> str:
     """The condition of a cell: the values of all other parameters."""
-    rest = [axis for axis in axes if axis is not chosen and len(axis.values) > 1]
+    rest = [axis for axis in axes if axis not in chosen and len(axis.values) > 1]
     return ", ".join(axis.named(cell.parameters[axis.path]) for axis in rest)
 
 
@@ -157,7 +173,7 @@ def ranked(
     """The variants in order of rank, condition by condition; of many only the first ranks."""
     main = quantities[0]
     conditions = answer["conditions"]
-    chosen = next(axis for axis in axes if axis.path == answer["parameter"])
+    chosen = chosen_axes(answer, axes)
     cells = [by_variant(quantity) for quantity in quantities]
     several = len(conditions) > 1
     has_undefined = any(cell.undefined for cell in cells[0].values())
@@ -174,11 +190,14 @@ def ranked(
             rank = "1" if number < condition["tied"] else f"{number + 1}"
             tied = "=" if rank == "1" and condition["tied"] > 1 else ""
             own = cells[0][variant]
+            is_ranked = own.mean is not None
             rows.append([
                 *([Cell(rest_of(own, axes, chosen))] if several else []),
-                Cell(f"{rank}{tied}", number + 1),
+                Cell(f"{rank}{tied}", number + 1) if is_ranked else Cell(NONE),
                 Cell(value_of(own, chosen)),
-                *main.mean_cells(own.mean, own.ci95, own.n),
+                *main.mean_cells(
+                    own.mean, own.ci95, own.n, deterministic=own.deterministic
+                ),
                 *([Cell(count(own.undefined), own.undefined)] if has_undefined else []),
                 *(
                     quantity.number_cell(found[variant].mean if variant in found else None)
@@ -188,7 +207,7 @@ def ranked(
     columns = [
         *([Column("condition", numeric=False)] if several else []),
         Column("rank"),
-        Column(chosen.label, numeric=False),
+        Column(label_of(chosen), numeric=False),
         Column(main.label, main.column_unit),
         Column("95 % interval", main.column_unit),
         *([Column("undefined", "runs")] if has_undefined else []),

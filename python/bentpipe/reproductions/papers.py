@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.arguments import text
 from bentpipe.reproductions.command import check_full, choose, with_files, writable
+from bentpipe.reproductions.judgement import Judged, Row
 from bentpipe.reproductions.reproduction import names, save
 
 if TYPE_CHECKING:
@@ -48,19 +49,24 @@ class Papers:
             for outcome in self.outcomes
             for one in outcome.statements
         ]
-        return frame_of(rows)
+        return frame_of(rows, Judged)
 
     @property
     def values(self) -> pl.DataFrame:
-        """One row for each published value with the measured one and the verdict."""
+        """One row for each published value with the measured one and the verdict.
+
+        `published` is the value or the range as text, and `published_low` and `published_high` are
+        its ends: the same for a value.
+        """
         from dataclasses import asdict
 
         rows = [
             {"paper": outcome.reproduction.name, **asdict(row)}
+            | dict(zip(ENDS, ends_of(row.published), strict=True))
             for outcome in self.outcomes
             for row in outcome.rows
         ]
-        return frame_of(rows)
+        return frame_of(rows, Row, ENDS)
 
     def to_pandas(self) -> Any:
         """The values as a data frame of pandas; `BentpipeError` if pandas is not installed."""
@@ -99,16 +105,40 @@ class Papers:
         return as_html("Published and measured values", {"Papers": self.titles}, self.blocks())
 
 
-def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """A data frame. Lists become texts, so that any program can read it."""
+ENDS = ("published_low", "published_high")
+"""Columns with the ends of a published range."""
+
+
+def ends_of(published: float | list[float] | None) -> tuple[float | None, float | None]:
+    """Both ends of a published range; a value is both of its ends."""
+    if published is None:
+        return None, None
+    values = published if isinstance(published, list) else [published]
+    return float(values[0]), float(values[-1])
+
+
+def frame_of(
+    rows: Sequence[dict[str, Any]], of: type[Row | Judged], numbers: Sequence[str] = ()
+) -> pl.DataFrame:
+    """A data frame with the fields of a class and more columns of `numbers`.
+
+    Fields that are numbers or None have the type of numbers, and all others are texts, so that any
+    program can read it.
+    """
     import polars as pl
 
+    columns: dict[str, Any] = {"paper": pl.String}
+    for one in fields(of):
+        columns[one.name] = pl.Float64 if one.type == "float | None" else pl.String
+    columns |= dict.fromkeys(numbers, pl.Float64)
     plain = [
-        {key: str(value) if isinstance(value, list | tuple | dict) else value
-         for key, value in row.items()}
+        [
+            row[name] if row[name] is None or kind == pl.Float64 else str(row[name])
+            for name, kind in columns.items()
+        ]
         for row in rows
-    ]  # fmt: skip
-    return pl.DataFrame(plain, infer_schema_length=None, strict=False)
+    ]
+    return pl.DataFrame(plain, schema=columns, orient="row", strict=False)
 
 
 def papers(

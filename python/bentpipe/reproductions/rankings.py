@@ -32,12 +32,13 @@ class Quantity:
 class Standing:
     """A candidate in one quantity.
 
-    `tied`: not significantly different from the best. `missing`: runs in which it is undefined.
+    `rank`: None without a value in any run. `tied`: not significantly different from the best.
+    `missing`: runs in which it is undefined.
     """
 
     mean: float | None
     ci95: tuple[float, float] | None
-    rank: int
+    rank: int | None
     tied: bool
     missing: int
 
@@ -54,7 +55,12 @@ class Ranking:
 
     def best(self, quantity: str) -> list[str]:
         """The candidates, best first."""
-        return sorted(self.standings, key=lambda name: self.standings[name][quantity].rank)
+
+        def key(name: str) -> tuple[bool, int]:
+            rank = self.standings[name][quantity].rank
+            return rank is None, rank or 0
+
+        return sorted(self.standings, key=key)
 
     def tied(self, quantity: str) -> list[str]:
         """The candidates that are not significantly different from the best."""

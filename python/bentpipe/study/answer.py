@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING
 from bentpipe.console import few
 from bentpipe.numbers import FEWEST, scaled
 from bentpipe.study.figures import words
-from bentpipe.study.quantities import better, shown
-from bentpipe.study.ranking import chosen_parameter, directed, is_given, rankings
+from bentpipe.study.quantities import better, shown, unit_beside
+from bentpipe.study.ranking import (
+    chosen_parameter,
+    directed,
+    is_given,
+    label_of,
+    rankings,
+    together,
+)
 from bentpipe.study.significance import is_significant
 from bentpipe.study.summary import values_of
 
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from bentpipe.study.parameters import Parameter, Value
+    from bentpipe.study.parameters import Value
     from bentpipe.study.plan import Study
     from bentpipe.study.quantities import Quantity
     from bentpipe.study.ranking import Ranked
@@ -87,29 +94,32 @@ def answered(results: Results, ranked: Rankings) -> Answer:
     conditions = ranked[main.name]
     if not conditions:
         return Answer("Nothing yet: no run is complete.", "Unknown.", certainty(results, []))
-    if choose_none := no_ranking(parameter, main, conditions):
+    label = label_of(study, parameter)
+    if choose_none := no_ranking(label, main, conditions):
         return Answer(choose_none, "Unknown.", certainty(results, conditions))
     choice = universal(conditions)
-    given = f"{parameter.label} is no choice but given. " if is_given(parameter) else ""
+    is_choice = not all(is_given(one) for one in together(study, parameter))
+    given = "" if is_choice else f"{label} is no choice but given. "
     return Answer(
-        given + choose(results, parameter, main, conditions, choice),
-        costs(others, ranked, choice) if choice else regret(results, parameter, main, conditions),
+        given + choose(results, label, main, conditions, choice),
+        costs(others, ranked, choice) if choice else regret(results, label, main, conditions),
         certainty(results, conditions),
     )
 
 
-def no_ranking(parameter: Parameter, main: Quantity, conditions: Sequence[Ranked]) -> str:
+def no_ranking(label: str, main: Quantity, conditions: Sequence[Ranked]) -> str:
     """The first line where the values cannot be ranked; empty if they can."""
     if not any(one.best for one in conditions):
         return f"Nothing: {words(main)} is undefined in every run.{without_value(main, conditions)}"
     if few_runs(conditions):
-        return f"Nothing yet: too few runs to rank {parameter.label} by {words(main)}."
+        return f"Nothing yet: too few runs to rank {label} by {words(main)}."
     return ""
 
 
 def to_dict(results: Results) -> dict[str, Any]:
     """The three lines, the ranking behind them, and the recommended variant of each condition.
 
+    `parameters` are those that change together with `parameter`, which is the first of them.
     `conditions` are rankings of variants. The first `tied` are the best and those tied with it, and
     the others follow, best first. Without a value for all conditions, `recommended` is the best of
     each that has one.
@@ -119,11 +129,12 @@ def to_dict(results: Results) -> dict[str, Any]:
     main = next(iter(directed(results.study)), None)
     found = ranked.get(main.name, []) if main else []
     able = [one for one in found if one.best]
-    if parameter is None or main is None or no_ranking(parameter, main, found):
+    if parameter is None or main is None or no_ranking(parameter.label, main, found):
         able = []
     choice = universal(found)[:1] if able else []
     return asdict(answered(results, ranked)) | {
         "parameter": parameter and parameter.path,
+        "parameters": [one.path for one in together(results.study, parameter)] if parameter else [],
         "quantity": main and main.name,
         "conditions": [{"variants": tied_first(one), "tied": len(one.best)} for one in found],
         "recommended": [
@@ -146,7 +157,9 @@ def tied_first(one: Ranked) -> list[int]:
 def universal(conditions: Sequence[Ranked]) -> list[str]:
     """The values that are the best, or tied and near, in all conditions, most often the best first.
 
-    With one condition they are all that are tied.
+    With one condition they are all that are tied. If none is near the best everywhere, but several
+    are tied in all conditions, nothing distinguishes these: they are the values, the one that loses
+    least where it loses most first.
     """
     if len(conditions) == 1:
         return conditions[0].best
@@ -155,12 +168,33 @@ def universal(conditions: Sequence[Ranked]) -> list[str]:
         for name in conditions[0].names
         if all(name in c.best and c.is_near(name) for c in conditions)
     ]
+    if not common and len(tied := tied_in_all(conditions)) > 1:
+        return sorted(tied, key=lambda name: largest_loss(name, conditions) or 0.0)
     return sorted(common, key=lambda name: -sum(c.names[0] == name for c in conditions))
+
+
+def tied_in_all(conditions: Sequence[Ranked]) -> list[str]:
+    """The values that are the best, or tied with it, in all conditions."""
+    return [name for name in conditions[0].names if all(name in one.best for one in conditions)]
+
+
+def largest_loss(name: str, conditions: Sequence[Ranked]) -> float | None:
+    """The largest difference of a mean from the best, as a share of it; None if it has no value."""
+    known = [loss_of(name, one) for one in conditions]
+    return None if None in known else max(loss or 0.0 for loss in known)
+
+
+def loss_of(name: str, one: Ranked) -> float | None:
+    """The difference of a mean from the best of a condition, as a share of it."""
+    at, best = one.means.get(name), one.means[one.names[0]]
+    if at is None or not best or one.lacks(name):
+        return None
+    return abs(at - best) / abs(best)
 
 
 def choose(
     results: Results,
-    parameter: Parameter,
+    label: str,
     main: Quantity,
     conditions: Sequence[Ranked],
     choice: Sequence[str],
@@ -178,7 +212,7 @@ def choose(
         kind = "The same" if exact else "Not significantly different from the"
         return (
             f"Tied: {few(choice)}. {kind} {wanted}{everywhere},"
-            f" {reached(choice[0], main, conditions)}.{lacking}"
+            f" {reached(choice[0], main, conditions)}.{far(choice, conditions)}{lacking}"
         )
     if choice:
         alone = sum(one.best == [choice[0]] for one in conditions)
@@ -195,10 +229,16 @@ def choose(
         f"{' (tied)' if len(one.best) > 1 else ''} at {described(study, one.condition)}"
         for one in conditions
     ]
-    return (
-        f"No one {parameter.label} for all: {few(each, MOST_CONDITIONS, '; ')}, by {wanted}."
-        + lacking
-    )
+    return f"No one {label} for all: {few(each, MOST_CONDITIONS, '; ')}, by {wanted}." + lacking
+
+
+def far(choice: Sequence[str], conditions: Sequence[Ranked]) -> str:
+    """A sentence on tied values whose means are far from the best in a condition; empty without."""
+    losses = {name: largest_loss(name, conditions) or 0.0 for name in choice}
+    if all(one.is_near(name) for one in conditions for name in choice):
+        return ""
+    parts = (f"{name} by up to {loss * 100:.3g} %" for name, loss in losses.items())
+    return f" Means differ from the best of a condition: {few(parts)}."
 
 
 def is_completion(quantity: Quantity) -> bool:
@@ -241,7 +281,7 @@ def reached(name: str, quantity: Quantity, conditions: Sequence[Ranked]) -> str:
         return "undefined"
     factor, unit = shown(quantity.name)
     low, high = scaled(min(known), factor), scaled(max(known), factor)
-    unit = "" if unit == "1" else f" {unit}"
+    unit = f" {unit}" if (unit := unit_beside(words(quantity), unit)) else ""
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
@@ -268,32 +308,26 @@ def cost(quantity: Quantity, conditions: Sequence[Ranked], name: str) -> str:
     leaders = dict.fromkeys(one.names[0] for one in worse)
     firsts = [best for one in worse if (best := one.means[one.names[0]]) is not None]
     factor, unit = shown(quantity.name)
+    unit = unit_beside(words(quantity), unit)
     ends = [scaled(end, factor) for end in (min(firsts), max(firsts))]
-    reached_there = " to ".join(dict.fromkeys(ends)) + ("" if unit == "1" else f" {unit}")
+    reached_there = " to ".join(dict.fromkeys(ends)) + (f" {unit}" if unit else "")
     where = f" in {len(worse)} of {len(conditions)} conditions" if len(conditions) > 1 else ""
     return f"{at}, worse than {few(leaders, 2)} ({reached_there}){where}"
 
 
-def regret(
-    results: Results, parameter: Parameter, main: Quantity, conditions: Sequence[Ranked]
-) -> str:
+def regret(results: Results, label: str, main: Quantity, conditions: Sequence[Ranked]) -> str:
     """The second line without a choice: the value that loses least where it loses most."""
     losses: dict[str, tuple[float, Ranked]] = {}
     for name in conditions[0].names:
-        lost = []
-        for one in conditions:
-            at, best = one.means.get(name), one.means[one.names[0]]
-            if at is None or not best or one.lacks(name):
-                break
-            lost.append((abs(at - best) / abs(best), one))
-        else:
+        lost = [(loss, one) for one in conditions if (loss := loss_of(name, one)) is not None]
+        if len(lost) == len(conditions):
             losses[name] = max(lost, key=lambda pair: pair[0])
     if not losses:
-        return f"Unknown: no {parameter.label} has enough values of {words(main)} everywhere."
+        return f"Unknown: no {label} has enough values of {words(main)} everywhere."
     name = min(losses, key=lambda one: losses[one][0])
     share, where = losses[name]
     return (
-        f"One {parameter.label} for all would be {name}: its mean {words(main)} is at most"
+        f"One {label} for all would be {name}: its mean {words(main)} is at most"
         f" {share * 100:.3g} % from the best ({described(results.study, where.condition)})."
     )
 

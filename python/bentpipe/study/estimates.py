@@ -54,9 +54,17 @@ class Estimate(FromSummary):
     """Number of the other runs."""
     mean: float | None
     ci95: Interval | None
-    """95 % interval of the mean; None for fewer than three values, and for constant ones."""
+    """95 % interval of the mean, within the bounds of the quantity.
+
+    None for fewer than three values, for those of a deterministic variant, and for values that are
+    the same in all runs and are neither counts nor successes.
+    """
     interval: str
-    """The method of the interval: `student`, `bootstrap`, or `count` for numbers of events."""
+    """The method of the interval.
+
+    `student`, `bootstrap`, `count` for numbers of events, `wilson` for shares of successes, or
+    `logit` for other bounded quantities.
+    """
     median: float | None
     percentiles: dict[str, float | None]
     """By the percent, such as `"95"`."""
@@ -85,7 +93,7 @@ class Difference(FromSummary):
     """Number of pairs in which the quantity is defined."""
     difference: float | None
     ci95: Interval | None
-    """95 % interval by Student; None for fewer than three pairs, and for constant differences."""
+    """95 % interval by Student; None for fewer than three pairs, or one difference in all."""
     relative: float | None
     """Share of the baseline's mean."""
     distinct: bool

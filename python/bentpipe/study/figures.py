@@ -19,7 +19,7 @@ from bentpipe.plots.marks import (
     series_text,
     x_encoding,
 )
-from bentpipe.study.quantities import heading, shown
+from bentpipe.study.quantities import heading, shown, unit_beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +44,10 @@ def plot(
     if across in (axis, colour) and across is not None:
         raise InputError.of_value("panel", "another parameter than x and hue", repr(panel))
     quantity = quantity_of(results, y)
-    factor, unit = shown(quantity.name)
     title = words(quantity)
-    label = title if unit == "1" else f"{title} ({unit})"
+    unit = unit_beside(title, shown(quantity.name)[1])
+    factor = shown(quantity.name)[0]
+    label = f"{title} ({unit})" if unit else title
     others = [p for p in results.study.parameters if p not in (axis, colour, across)]
     # What changes with a parameter of the figure distinguishes no series.
     named = {p.label for p in (axis, colour, across) if p}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from bentpipe.console import compact_table, keep_lines, lines_of
 from bentpipe.numbers import (
-    FEWEST,
     NONE,
     TOO_FEW,
     missing_interval,
@@ -21,8 +20,8 @@ from bentpipe.numbers import (
     with_interval,
 )
 from bentpipe.study.figures import words
-from bentpipe.study.quantities import better, shown
-from bentpipe.study.ranking import chosen_parameter, moved_with
+from bentpipe.study.quantities import better, shown, unit_beside
+from bentpipe.study.ranking import chosen_parameter, moved_with, together, value_of
 from bentpipe.study.significance import NOT_SIGNIFICANT, of_pairs
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def overview(
 
 def title_of(quantity: Quantity, results: Results, chosen: Parameter | None) -> str:
     """The line above a table with values of a parameter in its columns."""
-    base = baseline_of(results, chosen)
+    base = baseline_name(results, chosen)
     against = f", change from {base}" if base else ""
     way = better(quantity.name)
     direction = f"; {way} is better" if way else ""
@@ -121,9 +120,9 @@ def title_of(quantity: Quantity, results: Results, chosen: Parameter | None) -> 
 
 
 def unit_of(quantity: Quantity) -> str:
-    """The unit after a name; nothing for shares."""
-    unit = shown(quantity.name)[1]
-    return "" if unit in ("1", words(quantity)) else f" {unit}"
+    """The unit after a name; nothing for shares, and for counts of what the name says."""
+    unit = unit_beside(words(quantity), shown(quantity.name)[1])
+    return f" {unit}" if unit else ""
 
 
 def pivot(
@@ -160,7 +159,7 @@ def rows(
     """A table with a row for each variant, the first of them if there are many."""
     study = results.study
     down = [one for one in study.parameters if len(one.values) > 1] or [*study.parameters]
-    base = baseline_of(results, chosen)
+    base = baseline_name(results, chosen)
     percentiles = sorted({percent for cell in cells for percent in cell.percentiles}, key=float)
     made = compact_table(
         *(f"<{one.heading}" for one in down), heading, "95 % interval",
@@ -171,7 +170,7 @@ def rows(
         made.add_row(
             *(str(cell.parameters[one.path]) for one in down),
             text.mean,
-            text.interval or missing_interval(cell.n),
+            text.interval or missing_interval(cell.n, deterministic=cell.deterministic),
             *([text.difference or NONE] if base else []),
             *(percentile(cell.percentiles[one], factor) for one in percentiles),
         )
@@ -189,6 +188,18 @@ def baseline_of(results: Results, chosen: Parameter | None) -> str:
         return ""
     found = [one.baseline for one in results.study.comparisons if one.parameter == chosen.label]
     return str(found[0]) if found else ""
+
+
+def baseline_name(results: Results, chosen: Parameter | None) -> str:
+    """The baseline with the values of parameters that change with it; empty without one."""
+    study, base = results.study, baseline_of(results, chosen)
+    if chosen is None or not base or len(together(study, chosen)) == 1:
+        return base
+    plain = str(chosen.plain[[str(value) for value in chosen.values].index(base)])
+    of_base = (
+        one.parameters for one in study.variants if str(one.parameters[chosen.path]) == plain
+    )
+    return " or ".join(dict.fromkeys(value_of(study, chosen, one) for one in of_base))
 
 
 def baseline_differences(
@@ -217,7 +228,7 @@ def text_of(cell: Estimate, row: Difference | None) -> Shown:
     scaled = None if cell.mean is None else cell.mean * factor
     mean, interval = rounded(scaled, low, high)
     undefined = f" [{cell.undefined} undefined]" if cell.undefined else ""
-    missing = TOO_FEW if 0 < cell.n < FEWEST else ""
+    missing = "" if cell.deterministic else missing_interval(cell.n).removeprefix(NONE)
     known = missing if low is None else interval.replace(" to ", "\N{EN DASH}")
     negative = low is not None and low < 0
     return Shown(f"{mean}{undefined}", interval if negative else known, change(row, factor))

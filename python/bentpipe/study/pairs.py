@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bentpipe.study.domains import ANY
 from bentpipe.study.significance import paired_test
 
 if TYPE_CHECKING:
+    from bentpipe.study.domains import Domain
     from bentpipe.study.significance import PairedTest
 
 Runs = Mapping[int, float | None]
@@ -27,10 +29,10 @@ def paired(these: Runs, those: Runs) -> list[tuple[float, float]]:
 
 
 def compared_runs(
-    these: Runs, those: Runs, *, deterministic: bool = False, counts: bool = False
+    these: Runs, those: Runs, *, deterministic: bool = False, domain: Domain = ANY
 ) -> PairedTest:
     """The test of two variants, with the numbers of runs in which each has no value."""
-    test = paired_test(paired(these, those), deterministic=deterministic, counts=counts)
+    test = paired_test(paired(these, those), deterministic=deterministic, domain=domain)
     lacks, lacks_against = (
         sum(runs[replication] is None for replication in these.keys() & those.keys())
         for runs in (these, those)

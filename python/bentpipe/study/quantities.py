@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from bentpipe import _native
 from bentpipe.limits import LIMITS
 from bentpipe.problems import UnfitError, listed, quoted, suggested
+from bentpipe.study.domains import SUCCESSES, Domain, domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +62,8 @@ WHOLE_NAMES = {
     "stalls": "stalls",
     "responsiveness_rpm": "1/min",
 }
+COUNTED = frozenset({*UNITS.values(), *WHOLE_NAMES.values()}) - {"s", "ms", "bit/s", "B", "1/min"}
+"""Units that are the names of things or events."""
 
 SHOWN = {
     "utilisation": (100.0, "%"),
@@ -110,6 +113,15 @@ class Taken:
     def is_counted(self) -> bool:
         """True if the column counts things or events, so that a sum of it is a total."""
         return self.native().is_counted()
+
+    def names_in(self, scenario: _native.Scenario) -> list[str]:
+        """Names of the flows, links or nodes of a scenario that it is taken from."""
+        names = self.native().names_in(scenario)
+        if self.name is None:
+            return names
+        # A flow with a `count` has copies, such as `web.0`.
+        form = re.compile(re.escape(self.name).replace(r"\*", ".*") + r"(\.\d+)?")
+        return [name for name in names if form.fullmatch(name)]
 
     def native(self) -> _native.Quantity:
         """The same for the engine."""
@@ -178,23 +190,49 @@ class Quantity:
         taken = self.taken
         if taken.aggregate == "jain":
             return "1"
-        other = COUNT if taken.is_counted else "1"
+        other = COUNT if taken.is_counted and not self.is_of_successes else "1"
         return WHOLE_NAMES.get(taken.column, UNITS.get(taken.column.rpartition("_")[2], other))
 
     @property
     def is_of_events(self) -> bool:
         """True if it is taken from numbers of events, such as timeouts."""
-        return self.taken.is_counted and self.unit != "B"
+        return self.taken.is_counted and self.unit != "B" and not self.is_of_successes
+
+    @property
+    def is_of_successes(self) -> bool:
+        """True if it is a share of flows or sessions, and not their number."""
+        return self.taken.column in SUCCESSES and self.taken.aggregate != "sum"
 
     @property
     def is_count(self) -> bool:
         """True for a number of events: small ones are not nearly normal."""
         return self.is_of_events and self.taken.aggregate in SUMS
 
+    def domain(self, scenario: _native.Scenario | None = None) -> Domain:
+        """The values that it can have, with the bounds that depend on the flows of a scenario."""
+        taken = self.taken
+        # The index of a run is of the goodputs of all flows.
+        of_run = Taken("flows", "goodput_bps") if taken.table == RUN else taken
+        has_flows = of_run.table == TABLES["flow"]
+        number = len(of_run.names_in(scenario)) if scenario and has_flows else 0
+        return domain(taken.column, taken.aggregate, counts=self.is_count, number=number)
+
     @property
     def kind_of_interval(self) -> str:
-        """The method of its interval: `student`, `bootstrap` or `count`."""
-        return "count" if self.is_count and self.interval == "student" else self.interval
+        """The method of its interval, as `intervals.method` has it before any run."""
+        domain = self.domain()
+        if self.interval == "bootstrap":
+            return "bootstrap"
+        if domain.counts:
+            return "count"
+        if domain.successes:
+            return "wilson"
+        return "logit" if domain.is_bounded else "student"
+
+
+def domain_of(name: str, scenario: _native.Scenario | None = None) -> Domain:
+    """The values that the quantity of a name can have; see `Quantity.domain`."""
+    return Quantity(name).domain(scenario)
 
 
 def is_count(name: str) -> bool:
@@ -232,6 +270,15 @@ def shown(name: str) -> tuple[float, str]:
         if taken.column.endswith(suffix):
             return unit
     return 1.0, Quantity(name).unit
+
+
+def unit_beside(words: str, unit: str) -> str:
+    """The unit of a quantity next to its words; empty for plain numbers, and if they name it.
+
+    `5 timeouts` are timeouts, and `5 segments` are segments retransmitted.
+    """
+    is_named = unit in COUNTED and unit in re.findall(r"[^\W\d_]+", words.casefold())
+    return "" if unit in ("1", COUNT) or is_named else unit
 
 
 def parse(text: str) -> Taken:

@@ -39,7 +39,10 @@ NEARLY = 0.95
 
 @dataclass(frozen=True)
 class Ranked:
-    """The values of the chosen parameter in one condition, best first."""
+    """The values of the chosen parameter, and of those that change with it, in one condition.
+
+    The best is the first.
+    """
 
     condition: Mapping[str, Value]
     """The values of the other parameters by their paths."""
@@ -107,6 +110,32 @@ def moved_with(study: Study, parameter: Parameter) -> set[str]:
     """The paths of the parameters that change together with one, itself included."""
     together = next((group for group in study.zips if parameter.label in group), (parameter.label,))
     return {one.path for one in study.parameters if one.label in together}
+
+
+def together(study: Study, parameter: Parameter) -> list[Parameter]:
+    """A parameter, and those with several values that change together with it."""
+    moved = moved_with(study, parameter)
+    others = [one for one in study.parameters if one.path in moved and len(one.values) > 1]
+    return [parameter, *(one for one in others if one is not parameter)]
+
+
+def label_of(study: Study, parameter: Parameter) -> str:
+    """The labels of the parameters that change together: `rate with queue`."""
+    first, *others = (one.label for one in together(study, parameter))
+    return f"{first} with {' and '.join(others)}" if others else first
+
+
+def value_of(study: Study, parameter: Parameter, values: Mapping[str, Value]) -> str:
+    """The values of the parameters that change together: `2 Mbit/s with queue 20 packets`."""
+    first, *others = together(study, parameter)
+    texts = [f"{one.label} {with_unit(one, values[one.path])}" for one in others]
+    own = with_unit(first, values[first.path])
+    return f"{own} with {' and '.join(texts)}" if texts else own
+
+
+def with_unit(parameter: Parameter, value: Value) -> str:
+    """A value with the unit of its parameter, if it has one."""
+    return f"{value} {parameter.unit}" if parameter.unit else str(value)
 
 
 def rest_of(study: Study, parameter: Parameter, variant: Variant) -> dict[str, Value]:
@@ -177,13 +206,13 @@ def family(study: Study, found: Mapping[str, Values], fixed: Collection[int]) ->
     for name, this, that in from_best(study, found):
         if (name, that, this) not in pairs:
             pairs[name, this, that] = None
-    counts = {one.name for one in study.quantities if one.is_count}
+    domains = {one.name: one.domain() for one in study.quantities}
     tests = [
         compared_runs(
             found[name][this],
             found[name][that],
             deterministic=this in fixed and that in fixed,
-            counts=name in counts,
+            domain=domains[name],
         )
         for name, this, that in pairs
     ]
@@ -223,10 +252,7 @@ def ranked(
     rows: Mapping[int, Mapping[str, Any]],
 ) -> Ranked:
     """One condition with its variants in order, and their tests against the first."""
-    names = {}
-    for one in order:
-        value = str(one.parameters[parameter.path])
-        names[one.number] = f"{value} {parameter.unit}" if parameter.unit else value
+    names = {one.number: value_of(study, parameter, one.parameters) for one in order}
     return Ranked(
         condition=rest_of(study, parameter, order[0]),
         variants=list(names),

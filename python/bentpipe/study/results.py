@@ -41,19 +41,30 @@ class Results:
     def means(self) -> pl.DataFrame:
         """One row for each variant and quantity: its parameters by their labels, and the estimate.
 
-        `mean`, `low`, `high` (95 % interval) and `median` are in the unit of the rows.
+        `mean`, `low`, `high` (95 % interval) and `median` are in the unit of the rows. The types of
+        columns do not depend on the values of the quantities, so frames can be concatenated.
         """
         import polars as pl
 
-        labels = {one.path: one.label for one in self.study.parameters}
+        from bentpipe.study.store import type_of
+
+        parameters = self.study.parameters
+        types = [type_of(one.plain) for one in parameters]
         rows = []
         for cell in self.cells:
             low, high = cell.ci95 or (None, None)
-            own = {labels[path]: value for path, value in cell.parameters.items()}
-            rows.append({**own, "quantity": cell.quantity, "unit": cell.unit, "n": cell.n,
-                         "mean": cell.mean, "low": low, "high": high,
-                         "median": cell.median})  # fmt: skip
-        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+            own = [cell.parameters[one.path] for one in parameters]
+            texts = [str(v) if t == pl.String else v for v, t in zip(own, types, strict=True)]
+            rows.append((*texts, cell.quantity, cell.unit, cell.n, cell.mean, low, high,
+                         cell.median))  # fmt: skip
+        columns = {
+            "quantity": pl.String, "unit": pl.String, "n": pl.Int64, "mean": pl.Float64,
+            "low": pl.Float64, "high": pl.Float64, "median": pl.Float64,
+        }  # fmt: skip
+        # A parameter can have the label of a column.
+        names = [one.path if one.label in columns else one.label for one in parameters]
+        schema = dict(zip(names, types, strict=True)) | columns
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def to_pandas(self) -> Any:
         """The rows, one for each run, as a data frame of pandas.

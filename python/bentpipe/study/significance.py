@@ -17,11 +17,14 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bentpipe.numbers import FEWEST, NONE, ends, signed, without_rounding
-from bentpipe.study.statistics import count_variance, is_whole, student
+from bentpipe.numbers import FEWEST, NONE, ends, signed
+from bentpipe.study.domains import ANY
+from bentpipe.study.statistics import count_variance, is_constant, is_whole, student
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from bentpipe.study.domains import Domain
 
 LEVEL = 0.05
 """The probability of a false finding in a family, at most."""
@@ -55,11 +58,12 @@ class PairedTest:
     """The same for the second, under the same seeds."""
 
 
-def paired_test(pairs: Pairs, *, deterministic: bool = False, counts: bool = False) -> PairedTest:
+def paired_test(pairs: Pairs, *, deterministic: bool = False, domain: Domain = ANY) -> PairedTest:
     """The mean difference of pairs of runs with the same seed, with Student's interval.
 
-    `deterministic` says that the variants of both do not depend on the seed. `counts`: the values
-    are numbers of events, whose deviation is at least that of one event in one run.
+    `deterministic` says that the variants of both do not depend on the seed. `domain` has the
+    values that the quantity can have. The deviation of counts is at least that of one event in one
+    run. The interval ends at the largest difference that two values can have.
     """
     differences = [this - that for this, that in pairs]
     n = len(differences)
@@ -70,21 +74,18 @@ def paired_test(pairs: Pairs, *, deterministic: bool = False, counts: bool = Fal
     relative = at / abs(base) if base else None
     if n < FEWEST or deterministic:
         return PairedTest(n, at, None, relative, None, deterministic=deterministic)
-    if is_constant(differences) and not (counts and is_whole(differences)):
+    if is_constant(differences) and not (domain.counts and is_whole(differences)):
         p = 1.0 if at == 0 else 2.0 ** (1 - n)
         return PairedTest(n, at, None, relative, p, deterministic=False)
-    variance = count_variance(differences) if counts else statistics.variance(differences, at)
+    variance = (
+        count_variance(differences) if domain.counts else statistics.variance(differences, at)
+    )
     error = math.sqrt(variance / n)
     half = student(n - 1) * error
     # An error that is lost to rounding is not zero.
     p = two_sided(at / max(error, math.ulp(at)), n - 1)
-    return PairedTest(n, at, (at - half, at + half), relative, p, deterministic=False)
-
-
-def is_constant(values: Sequence[float]) -> bool:
-    """True if the values are the same but for rounding."""
-    low, high = min(values), max(values)
-    return without_rounding(high - low, max(abs(low), abs(high))) == 0
+    ci95 = max(at - half, -domain.width), min(at + half, domain.width)
+    return PairedTest(n, at, ci95, relative, p, deterministic=False)
 
 
 def two_sided(t: float, freedom: int) -> float:

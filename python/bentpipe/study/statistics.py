@@ -1,4 +1,7 @@
-"""Means over seeds with confidence intervals, for studies and reproductions."""
+"""Means over seeds with confidence intervals, for studies and reproductions.
+
+`intervals` chooses the interval for the values of a quantity.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import math
 import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from bentpipe.numbers import without_rounding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +71,55 @@ def log_interval(values: Sequence[float]) -> tuple[float, float]:
         return student_interval(values)
     ratio = math.exp(min((found.ci95 or 0.0) / found.value, LARGEST_EXPONENT))
     return found.value / ratio, found.value * ratio
+
+
+def logit_interval(values: Sequence[float], low: float, high: float) -> tuple[float, float]:
+    """The 95 % interval of the mean of values from `low` to `high`; it stays between them.
+
+    Student's interval on the logit scale by the delta method. With the mean's place p between the
+    bounds (0 to 1) and the half width h of Student's interval as a share of their distance, the
+    ends have the logit of p, less and plus h / (p (1 - p)). Near a bound it is `log_interval` of
+    the distance from it, and for a small h it is Student's interval. tests/test_intervals.py
+    simulates the coverage: at least 93 % with 20 values of beta distributions, and 92 % with 5.
+    Values outside of the bounds, by rounding, move the bounds. Values that are all the same have no
+    width.
+    """
+    low, high = min(low, *values), max(high, *values)
+    found = mean(values)
+    if is_constant(values) or not low < found.value < high:
+        return found.value, found.value
+    above, below = found.value - low, high - found.value
+    half = (found.ci95 or 0.0) * (high - low) / (above * below)
+    ratio = math.exp(min(half, LARGEST_EXPONENT))
+
+    def end(odds: float) -> float:
+        return low + (high - low) * odds / (1 + odds)
+
+    # The upper end from the other bound, so that a small distance from it is not lost to rounding.
+    return end(above / below / ratio), high - (end(below / above / ratio) - low)
+
+
+def wilson_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Wilson's 95 % score interval of a share of successes; `values` are 1 and 0.
+
+    It has a width also if all runs have the same value: 20 successes in 20 runs have 0.84 to 1.
+    Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
+    """
+    from scipy import stats
+
+    found = stats.binomtest(round(sum(values)), len(values)).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
+
+
+def is_binary(values: Sequence[float]) -> bool:
+    """True if all values are 1 or 0."""
+    return all(value in (0.0, 1.0) for value in values)
+
+
+def is_constant(values: Sequence[float]) -> bool:
+    """True if the values are the same but for rounding."""
+    low, high = min(values), max(values)
+    return without_rounding(high - low, max(abs(low), abs(high))) == 0
 
 
 def is_whole(values: Sequence[float]) -> bool:

@@ -245,14 +245,7 @@ def schema(study: Study) -> dict[str, Any]:
     """The columns of the rows with their types."""
     import polars as pl
 
-    def kind(values: Sequence[object]) -> Any:
-        if all(isinstance(value, bool) for value in values):
-            return pl.Boolean
-        if any(isinstance(value, bool | str) for value in values):
-            return pl.String
-        return pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64
-
-    parameters = {p.path: kind(p.plain) for p in study.parameters if p.path != "scenario"}
+    parameters = {p.path: type_of(p.plain) for p in study.parameters if p.path != "scenario"}
     return {
         "run": pl.UInt64,
         "variant": pl.UInt32,
@@ -265,6 +258,17 @@ def schema(study: Study) -> dict[str, Any]:
         "wall_s": pl.Float64,
         "events": pl.UInt64,
     }
+
+
+def type_of(values: Sequence[object]) -> type[pl.DataType]:
+    """The type of the column of a parameter with these values, without their common unit."""
+    import polars as pl
+
+    if all(isinstance(value, bool) for value in values):
+        return pl.Boolean
+    if any(isinstance(value, bool | str) for value in values):
+        return pl.String
+    return pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64
 
 
 def frame(study: Study, outcomes: Iterable[Outcome]) -> pl.DataFrame:

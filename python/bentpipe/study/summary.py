@@ -12,18 +12,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.numbers import FEWEST
 from bentpipe.study.estimates import Difference, Estimate
+from bentpipe.study.intervals import around, method
 from bentpipe.study.pairs import defined
 from bentpipe.study.ranking import Family, compared, family, moved_with, rest_of
 from bentpipe.study.significance import is_deterministic
-from bentpipe.study.statistics import (
-    bootstrap,
-    count_interval,
-    is_narrow,
-    log_interval,
-    percentile,
-)
+from bentpipe.study.statistics import is_narrow, percentile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -131,10 +125,9 @@ def estimate(
     """Mean, interval and percentiles of a quantity in one variant; `fixed` are deterministic."""
     values = defined(runs)
     is_fixed = variant.number in fixed
-    ci95 = around(values, counts=quantity.is_count, deterministic=is_fixed)
-    if quantity.interval == "bootstrap" and ci95 is not None:
-        # A fixed seed, so that the interval is reproducible.
-        ci95 = bootstrap(values, (variant.number, number))
+    domain = quantity.domain(variant.scenario)
+    # A fixed seed, so that the interval is reproducible.
+    seed = (variant.number, number) if quantity.interval == "bootstrap" else None
     return Estimate(
         variant=variant.number,
         parameters=variant.parameters,
@@ -143,8 +136,8 @@ def estimate(
         n=len(values),
         undefined=len(runs) - len(values),
         mean=statistics.fmean(values) if values else None,
-        ci95=ci95,
-        interval=quantity.kind_of_interval,
+        ci95=around(values, domain, deterministic=is_fixed, seed=seed),
+        interval=method(values, domain, resampled=seed is not None),
         deterministic=is_fixed,
         median=percentile(values, 50) if values else None,
         percentiles={
@@ -152,20 +145,6 @@ def estimate(
             for percent in quantity.percentiles
         },
     )
-
-
-def around(
-    values: list[float], *, counts: bool = False, deterministic: bool = False
-) -> tuple[float, float] | None:
-    """The 95 % interval of the mean; None for fewer than three values, and for constant ones.
-
-    Counts that are the same in all runs have one, unless the variant is deterministic.
-    """
-    if len(values) < FEWEST or deterministic:
-        return None
-    if counts:
-        return count_interval(values)
-    return None if min(values) == max(values) else log_interval(values)
 
 
 def differences(study: Study, tests: Family) -> list[Difference]:

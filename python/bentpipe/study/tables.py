@@ -12,7 +12,7 @@ from bentpipe.errors import InputError
 from bentpipe.numbers import SMALL, missing_interval, with_interval
 from bentpipe.study.answer import rankings_of
 from bentpipe.study.figures import quantity_of, words
-from bentpipe.study.quantities import shown
+from bentpipe.study.quantities import shown, unit_beside
 from bentpipe.study.ranking import chosen_parameter
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Line:
     value: float | None
     ci95: Sequence[float] | None
     finding: str | None = None
+    deterministic: bool = False
 
 
 def table(results: Results, form: TableFormat, of: Content, *, long: bool = False) -> str:
@@ -90,8 +91,8 @@ def pivoted(results: Results, across: Parameter) -> str:
              r"\toprule", latex_row([one.translate(LATEX) for one in heads])]  # fmt: skip
     ranked = rankings_of(results)
     for quantity in results.study.quantities:
-        unit = shown(quantity.name)[1]
-        of = "" if unit in ("1", words(quantity)) else f" ({unit})"
+        unit = unit_beside(words(quantity), shown(quantity.name)[1])
+        of = f" ({unit})" if unit else ""
         title = f"{words(quantity)}{of}".translate(LATEX)
         lines += [r"\midrule", latex_row([rf"\multicolumn{{{len(heads)}}}{{l}}{{{title}}}"])]
         conditions = ranked.get(quantity.name, ())
@@ -123,14 +124,16 @@ def part_of(
         own = [latex_value(rest[one.path]) for one in down]
         bold = (repr(rest), f"{name} {across.unit}" if across.unit else name) in best
         row = rows.setdefault(repr(rest), (own, {}))
-        row[1][name] = latex_cell(cell, factor, places, bold=bold)
+        highest = quantity.domain().high
+        row[1][name] = latex_cell(cell, factor, places, highest, bold=bold)
     for own, values in rows.values():
         yield latex_row([*own, *(values.get(str(value), "--") for value in across.plain)])
 
 
 BOLD = (
     "% Bold: the best mean of a row, and means that are not significantly different from it\n"
-    "% (paired t-tests at 5 %, Holm). After the sign: the larger half of the 95 % interval."
+    "% (paired t-tests at 5 %, Holm). After the sign: the larger half of the 95 % interval. In\n"
+    "% brackets: its ends, where that half would exceed a bound of the quantity."
 )
 """The comment at the head of a table with the best values in bold."""
 PLACES_OF_COUNTS = 2
@@ -154,16 +157,22 @@ def latex_value(value: object) -> str:
     return f"${ten}$" if float(mantissa) == 1 else rf"${float(mantissa):g} \times {ten}$"
 
 
-def latex_cell(cell: Estimate, factor: float, places: int, *, bold: bool) -> str:
-    """A mean with the half width of its interval."""
+def latex_cell(cell: Estimate, factor: float, places: int, highest: float, *, bold: bool) -> str:
+    """A mean with the half width of its interval, or with its ends.
+
+    The half width would exceed `highest`, or be below zero, where the interval is not.
+    """
     if cell.mean is None:
         return "--"
     mean = f"{cell.mean * factor:.{places}f}".translate(LATEX)
     text = rf"\textbf{{{mean}}}" if bold else mean
     if cell.ci95 is None:
         return text
-    half = max(cell.ci95[1] - cell.mean, cell.mean - cell.ci95[0]) * factor
-    return rf"{text} $\pm$ {half:.{places}f}"
+    low, high = cell.ci95
+    half = max(high - cell.mean, cell.mean - low)
+    if cell.mean - half < 0 <= low or cell.mean + half > highest:
+        return f"{text} ({low * factor:.{places}f}--{high * factor:.{places}f})"
+    return rf"{text} $\pm$ {half * factor:.{places}f}"
 
 
 def latex_row(cells: Sequence[str]) -> str:
@@ -175,7 +184,9 @@ def mean_lines(results: Results) -> Iterator[Line]:
     """The mean of each quantity in each variant."""
     for cell in results.cells:
         own = [str(cell.parameters[p.path]) for p in results.study.parameters]
-        yield Line(own, cell.quantity, cell.n, cell.mean, cell.ci95)
+        yield Line(
+            own, cell.quantity, cell.n, cell.mean, cell.ci95, deterministic=cell.deterministic
+        )
 
 
 def difference_lines(results: Results) -> Iterator[Line]:
@@ -189,7 +200,7 @@ def difference_lines(results: Results) -> Iterator[Line]:
             return str(row.parameters[path])
 
         own = [value(parameter) for parameter in results.study.parameters]
-        yield Line(own, row.quantity, row.n, row.difference, row.ci95, row.words)
+        yield Line(own, row.quantity, row.n, row.difference, row.ci95, row.words, row.deterministic)
 
 
 def csv_row(line: Line) -> list[Any]:
@@ -207,7 +218,7 @@ def text_row(results: Results, line: Line) -> list[str]:
     low, high = (None, None) if line.ci95 is None else (end * factor for end in line.ci95)
     value = None if line.value is None else line.value * factor
     at, interval = with_interval(value, low, high)
-    missing = missing_interval(line.n)
+    missing = missing_interval(line.n, deterministic=line.deterministic)
     named = words(quantity_of(results, line.quantity))
     last = [] if line.finding is None else [line.finding]
     shown_interval = missing if low is None else interval

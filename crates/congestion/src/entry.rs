@@ -91,7 +91,7 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
 }
 
-/// What a controller cannot do without, and most paths do not have. In words, for lists and notes.
+/// A need of a controller that most paths do not meet, in words for lists and notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Routers with a feature.
@@ -107,7 +107,7 @@ pub trait Listed: Controller + TcpPolicy + Sized {
     const VARIANT: &'static str = ORIGINAL;
     /// Its entries. Names are unique among all controllers.
     const LISTED: &'static [Entry];
-    /// What it cannot do without.
+    /// Its need, if it has one.
     const NEED: Option<Need> = None;
     /// Pairs of parameters of which the first may not be above the second.
     const ORDERED: &'static [(&'static str, &'static str)] = &[];

@@ -102,7 +102,7 @@ pub fn variants(name: &str) -> impl Iterator<Item = (&'static str, &'static Entr
         .map(|other| (other.variant, other.entry))
 }
 
-/// What the controller called `name` cannot do without.
+/// The need of the controller called `name`.
 pub fn need(name: &str) -> Option<Need> {
     registered(name)?.need
 }

@@ -79,7 +79,7 @@ pub struct Figures {
     /// a beam that flows send data to.
     #[serde(skip)]
     pub bottleneck_queues: usize,
-    /// What holds in every run.
+    /// Bounds that hold in every run.
     #[serde(skip)]
     pub bounds: Bounds,
 }

@@ -1,4 +1,4 @@
-//! What a run draws from its seed, before it runs.
+//! Draws of a run from its seed, known before it runs.
 //!
 //! The simulator knows after a run whether its seed was drawn from (`link::Seed`). Here is the only
 //! list of what may draw. [`of_direction`] names all settings of a link, and `Traffic::is_drawn`

@@ -233,7 +233,7 @@ pub(crate) fn warnings(
     warnings
 }
 
-/// What may be warned of a flow as a whole: by its times, its load and its hints.
+/// Warnings of a flow as a whole: of its times, its load and its hints.
 fn of_application(
     scenario: &Scenario,
     (routes, load): (&Routes, &Load),

@@ -14,8 +14,8 @@ impl Settings {
     /// seconds, that finds everything idle: the mean over its place in a frame and over the
     /// terminals. `members` has the number of terminals of each group.
     ///
-    /// - With slots in each frame, without requests: the wait for the next of them, and the slots up
-    ///   to the last one of the packet.
+    /// - Without requests, and with slots in each frame: the wait for the next slot, and the slots
+    ///   up to the last one of the packet.
     /// - With fewer: half of the frames until the turn of the terminal, and as many frames for each
     ///   further slot.
     /// - On request: half a period, the frames of the control loop, and the slots.
@@ -111,9 +111,9 @@ impl Settings {
     }
 }
 
-/// Mean time in seconds to the start of the last of `bursts` slots behind each other, from any
-/// instant between the first and the last slot before which so many are. `instants` has the starts
-/// of all slots.
+/// Mean time in seconds to the start of the last of `bursts` slots behind each other, over the
+/// instants from the first slot on behind which this number of slots is left. `instants` has the
+/// starts of all slots.
 fn delay_to(instants: &[f64], bursts: usize) -> f64 {
     let last = instants.len() - bursts;
     let parts = (1..=last).map(|next| {

@@ -59,7 +59,7 @@ pub enum Kind {
     Text,
 }
 
-/// What the values of a column are for those who add them up.
+/// Meaning of the values of a column for those who add them up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Numbers of things or events, of which the sum over several rows is a total.
@@ -120,7 +120,7 @@ pub struct ColumnDefinition {
     pub name: &'static str,
     /// Type of its cells.
     pub kind: Kind,
-    /// What its values are.
+    /// Meaning of its values.
     pub role: Role,
 }
 
@@ -281,7 +281,7 @@ impl<'de> Deserialize<'de> for ExtraTable {
 }
 
 /// Declares a table and its row: `name` is that of the table in the recording. Whole numbers are
-/// counts, and others measures ([`Role`](crate::Role)), unless a mark says otherwise: `[count]`,
+/// counts, and others measures ([`Role`]), unless a mark says otherwise: `[count]`,
 /// `[measure]` or `[number]`.
 ///
 /// ```

@@ -156,7 +156,7 @@ fn events_rule_out_what_the_start_seems_to() {
     assert_eq!((windows(far), windows(&near)), (1, 0));
 }
 
-/// What is at the start is called so, with the range in the run.
+/// Values of the start are called so, with the range in the run.
 #[test]
 fn figures_of_links_with_events_have_ranges() {
     let plain = explained(&scenario(GEO, &[DOWNLOAD]));

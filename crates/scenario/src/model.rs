@@ -52,7 +52,7 @@ pub struct Scenario {
     pub duration: Span,
     /// Seed of all random streams.
     pub seed: u64,
-    /// How much later than written the events of links may happen; zero if they never do. See
+    /// How much later than written events and switches may happen; zero if they never do. See
     /// [`Scenario::event_delay`].
     pub phase: Span,
     /// UTC at its start, if it has one.

@@ -124,7 +124,7 @@ def study(
     help="With a --scenario that has a beam: the group of terminals whose controllers are compared."
     " The flows are those of the scenario.",
 )
-@phase_option("Times of the events of links, and of the start of a run in an orbit")
+@phase_option("Times of the events of links and switches, and of the start of a run in an orbit")
 @click.option(
     "--replications", type=click.IntRange(1), default=20, show_default=True, help="Number of seeds."
 )

@@ -5,9 +5,9 @@
     test.py --nightly    what is long and mostly repeats other tests; writes docs/nightly.md
     test.py STEP...      these steps
 
-Before the sum stand the 20 slowest tests. The last line reads `N passed, N failed, N skipped`:
-tests of cargo and pytest one by one, and each of the other checks as one. Exit status 1 when
-anything failed. The environment must be there (scripts/set-up.sh).
+Before the sum stand the 20 slowest tests, and why tests were skipped. The last line reads
+`N passed, N failed, N skipped`: tests of cargo and pytest one by one, and each of the other checks
+as one. Exit status 1 when anything failed. The environment must be there (scripts/set-up.sh).
 
 Rows of steps run side by side, because a compiler that waits for one crate leaves cores idle, as
 does a test that waits for a kernel. Tests in real time come last, when nothing else runs. They have
@@ -94,6 +94,9 @@ SHARED = "engine"
 SECOND_TRY: list[str] = []
 """Tests in real time that failed once and then passed."""
 
+SKIPPED: list[str] = []
+"""Tests that were skipped, with the reasons."""
+
 HERE = threading.local()
 """Where the output of the steps of this thread goes."""
 
@@ -170,19 +173,30 @@ def check(*command: str, variables: dict[str, str] | None = None, folder: Path =
     return Count(passed=1) if status == 0 else Count(failed=1)
 
 
+def why_skipped(case: ET.Element) -> str | None:
+    """Why a test was skipped; none if it ran."""
+    if (mark := case.find("skipped")) is not None:
+        return mark.get("message", "")
+    # A Rust test has no other way to say that this machine cannot run it.
+    said = "\n".join(case.findtext(name) or "" for name in ("system-out", "system-err"))
+    reason = re.search("^skipped: (.*)", said, re.MULTILINE)
+    return reason and reason.group(1)
+
+
 def reported(report: Path, status: int) -> Count:
     """The tests in a report. A command that failed without a failed test counts as one failure."""
     total = Count()
     for case in ET.parse(report).getroot().iter("testcase") if report.exists() else ():
-        # A Rust test has no other way to say that this machine cannot run it.
-        said = "\n".join(case.findtext(name) or "" for name in ("system-out", "system-err"))
+        name = f"{case.get('classname')}::{case.get('name')}"
         failed = case.find("failure") is not None or case.find("error") is not None
-        skipped = case.find("skipped") is not None or re.search("^skipped: ", said, re.MULTILINE)
+        reason = None if failed else why_skipped(case)
+        if reason is not None:
+            SKIPPED.append(f"{name}: {reason}")
         total += Count(
-            passed=0 if failed or skipped else 1,
+            passed=0 if failed or reason is not None else 1,
             failed=1 if failed else 0,
-            skipped=1 if skipped and not failed else 0,
-            seconds={f"{case.get('classname')}::{case.get('name')}": float(case.get("time", 0))},
+            skipped=0 if reason is None else 1,
+            seconds={name: float(case.get("time", 0))},
         )
     return total + Count(failed=1) if status and not total.failed else total
 
@@ -313,7 +327,7 @@ def engine() -> Count:
 def instructions() -> Count:
     """The guard against slow commits."""
     if shutil.which("valgrind") is None:
-        say("skipped: valgrind, which counts instructions, is not installed")
+        SKIPPED.append("instructions: valgrind, which counts them, is not installed")
         return Count(skipped=1)
     return check(sys.executable, "benches/instructions.py")
 
@@ -489,6 +503,8 @@ def main() -> int:
         print(*(f"{seconds:7.1f} s  {test}" for test, seconds in slowest), sep="\n")
     if SECOND_TRY:
         print("\n== passed on a second try, alone", *SECOND_TRY, sep="\n")
+    if SKIPPED:
+        print("\n== skipped, and why", *SKIPPED, sep="\n")
     print("\n== summary", *summary.lines, "", total, sep="\n")
     if arguments.nightly:
         write_result(summary.lines, total)

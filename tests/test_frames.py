@@ -20,7 +20,7 @@ RUN_TABLES = ("flows", "links", "pages", "objects", "flow_series", "link_series"
 
 
 def study(count: int, per: tuple[Any, ...] = (0.01, 0.02), duration: str = "60s") -> Any:
-    """A study with so many runs of each variant. In 1 s no download is complete."""
+    """A study with `count` runs of each variant. In 1 s no download is complete."""
     made = Study.make(
         name="made",
         scenario=Base.of(SMALL.replace('"60s"', f'"{duration}"'), "small.toml"),

@@ -1,5 +1,5 @@
-//! Times that applications take before a run: those that cannot end in the time that they have, and
-//! stops that stop nothing.
+//! Warnings about time: applications that need longer than they have, and stops after the end of
+//! what they stop.
 
 use scenario::model::{Flow, Scenario};
 use units::Span;

@@ -44,7 +44,7 @@ def use(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
 
 def answer(outcomes: Sequence[Outcome]) -> Answer:
     """The three lines from the rankings of all workloads."""
-    complete = [one for one in outcomes if one.name != BESIDE]
+    complete = [outcome for outcome in outcomes if outcome.name != BESIDE]
     if not complete:
         return Answer("Nothing yet: no workload is complete.", "Unknown.", "No complete runs.")
     ranked = [one for one in complete if not is_empty(one)]
@@ -99,7 +99,7 @@ def recommended(outcomes: Sequence[Outcome]) -> list[str]:
 
     Nothing if fewer than three runs show no significance.
     """
-    ranked = [one for one in outcomes if one.name != BESIDE and not is_empty(one)]
+    ranked = [outcome for outcome in outcomes if outcome.name != BESIDE and not is_empty(outcome)]
     if all(place.n < FEWEST for one in ranked for place in one.places):
         return []
     bests = [best(one, "") for one in ranked]

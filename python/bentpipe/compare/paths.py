@@ -1,8 +1,8 @@
 """The paths of a link: one for each way that the packets of the first flow can take.
 
 A switch moves packets to another path. Each path is a link of its own here, whose scenario has
-nothing but the links of this path. So its figures and ranges are those that `bentpipe explain`
-gives for a scenario with this path only.
+nothing but the links of this path. So its figures and ranges equal the ones of `bentpipe explain`
+for a scenario with this path only.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-
-from bentpipe.experience.routes import over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,3 +142,12 @@ def alone(link: Link, numbers: Sequence[int], data: Sequence[str], acks: Sequenc
 def distinct(places: Sequence[Place]) -> list[Place]:
     """The directions of links, each once, in order."""
     return list({(one.link, one.direction): one for one in places}.values())
+
+
+def over(nodes: Sequence[str], ways: Sequence[Sequence[str]]) -> list[str]:
+    """The route over one of the ways of a switch; the same if it does not pass both its ends."""
+    for way in ways:
+        first, last = way[0], way[-1]
+        if first in nodes and last in nodes and nodes.index(first) < nodes.index(last):
+            return [*nodes[: nodes.index(first)], *way, *nodes[nodes.index(last) + 1 :]]
+    return list(nodes)

@@ -49,8 +49,8 @@ def check(
 def needed_s(key: str, flow: Flow, written: Mapping[str, Any]) -> float:
     """The time in seconds from the start of the run at which an application can end.
 
-    It is the last request for pages and messages. `stop` ends an application earlier, and sessions
-    need no time of their own: those that have begun are counted.
+    It is the last request for pages and messages. `stop` ends an application earlier.
+    Sessions need no time: a run counts the sessions that have begun.
     """
     settings = {one.name: one.value for one in flow.settings}
     if "sessions" in written:

@@ -132,8 +132,8 @@ def limit(
 ) -> Limit:
     """The limit of an application.
 
-    `of` returns the mean of a quantity. `legs` are those that `legs_of` makes. `rate` is that of
-    the bottleneck for a speed test.
+    `of` returns the mean of a quantity. `legs` come from `legs_of`. `rate` is the rate of the
+    bottleneck, for a speed test.
     """
     found = {
         "page": of_page,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.compare.paths import over
 from bentpipe.names import group_of
 
 if TYPE_CHECKING:
@@ -445,12 +446,3 @@ def traced_s(trace: object, run_s: float) -> float:
         return turns * outage_s + max(0.0, outage_s - (length_s - run_s % length_s))
     covered_s = min(run_s, length_s - float(trace["start_s"]))
     return max(0.0, outage_s - (length_s - covered_s))
-
-
-def over(nodes: Sequence[str], ways: Sequence[Sequence[str]]) -> list[str]:
-    """The route over one of the ways of a switch; the same if it does not pass both its ends."""
-    for way in ways:
-        first, last = way[0], way[-1]
-        if first in nodes and last in nodes and nodes.index(first) < nodes.index(last):
-            return [*nodes[: nodes.index(first)], *way, *nodes[nodes.index(last) + 1 :]]
-    return list(nodes)

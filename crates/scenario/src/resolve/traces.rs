@@ -138,7 +138,7 @@ pub(super) fn resolve(
     }
     let timeline = traces.into_iter().flat_map(|trace| trace.changes).collect();
     let trace = link::Trace { timeline, lasts, phase, achieved, notes, gaps, silent_share: 0.0 };
-    // Hand-overs of an orbit are events of it, as those that a scenario writes.
+    // An outage of a hand-over is an event of the orbit, as an `event` of a link would be.
     let has_own_outages = table.orbit.is_none() && trace.mean_rate().is_none();
     let silent_share = if has_own_outages { trace.silence() } else { 0.0 };
     link::Trace { silent_share, ..trace }

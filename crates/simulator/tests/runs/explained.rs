@@ -18,8 +18,7 @@ fn scenario(link: &str, flow: &str) -> String {
     )
 }
 
-/// Downloads over links with few ACKs, events, buckets and outages: those that complete, and those
-/// that cannot.
+/// Downloads over links with few ACKs, events, buckets and outages. Some complete, some cannot.
 #[test]
 fn what_cannot_complete_does_not_and_bounds_hold() {
     let asymmetric = "delay = \"250ms\"\nforward = { rate = \"20Mbit/s\", queue = { bdp = 1 } }\n\

@@ -19,7 +19,8 @@ import time
 from typing import Any
 
 import bentpipe
-from bentpipe.beams.groups import answer, quantile
+from bentpipe.beams.groups import answer
+from bentpipe.numbers import quantile
 from bentpipe.study.significance import paired_test
 from engine import ROOT
 from side_by_side import OUT

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bentpipe import Scenario, run
-from bentpipe.cli import templates
-from bentpipe.cli.templates import LINKS
 from bentpipe.new import KINDS, write
+from bentpipe.templates import KINDS as OF_COMMAND
+from bentpipe.templates import LINKS
 from conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def test_files_are_kept(bentpipe: Bentpipe, tmp_path: Path) -> None:
 
 def test_every_kind_of_the_command_has_its_template() -> None:
     assert list(KINDS) == ["geo", "leo", "vpn", "study", "controller", *LINKS]
-    assert list(KINDS) == [*templates.KINDS]
+    assert list(KINDS) == [*OF_COMMAND]
     assert {"leo-starlink", "leo-starlink-laser", "leo-oneweb", "meo-o3b"} <= set(LINKS)
 
 

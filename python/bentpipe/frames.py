@@ -1,4 +1,4 @@
-"""Data frames of other libraries."""
+"""Tables of recordings as rows, and as data frames of other libraries."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from bentpipe._native import Recording
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
@@ -27,3 +29,8 @@ def to_pandas(frame: pl.DataFrame) -> Any:
         for name, column in zip(frame.columns, frame.get_columns(), strict=True)
     }
     return pd.DataFrame(columns)
+
+
+def rows_of(recording: Recording, name: str) -> list[dict[str, Any]]:
+    """The rows of a table; none if the recording does not have it."""
+    return recording.table(name).to_dicts() if name in recording.names else []

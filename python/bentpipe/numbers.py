@@ -1,4 +1,4 @@
-"""Formatting of numbers for readers: significant digits, separated thousands, suitable units."""
+"""Numbers for readers: significant digits, separated thousands, suitable units, quantiles."""
 
 from __future__ import annotations
 
@@ -197,3 +197,14 @@ def missing_interval(n: int, *, deterministic: bool = False) -> str:
 def scaled(value: float | None, factor: float = 1.0, digits: int = 4) -> str:
     """A value times `factor` with `digits` significant digits."""
     return significant(None if value is None else value * factor, digits)
+
+
+def finite(value: float | None) -> float | None:
+    """The value, or None for one that no number stands for in JSON."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def quantile(values: Sequence[float], share: float) -> float | None:
+    """The smallest of `values` that at least this share of them does not exceed; None of none."""
+    ordered = sorted(values)
+    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)] if ordered else None

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from bentpipe import Run, Scenario, Study
-    from bentpipe.study import Results
+    from bentpipe import Run, Scenario
 
 WIDTH = 100
 """Columns of texts."""
@@ -121,44 +120,3 @@ def run_html(run: Run) -> str:
     if run.partial:
         about["partial"] = "the run was interrupted"
     return as_html(f"Run of {run.name}", about, tables_of(run.recording))
-
-
-def study_html(study: Study) -> str:
-    """A study before it runs: its parameters, quantities and replications."""
-    from bentpipe.console import table
-
-    parameters = table("parameter", "<path", "<values")
-    for one in study.parameters:
-        values = ", ".join(map(str, one.plain))
-        parameters.add_row(one.label, one.path, f"{values} {one.unit or ''}".strip())
-    about = {
-        "quantities": ", ".join(one.label or one.name for one in study.quantities),
-        "runs": f"{len(study.variants)} variants, at most {study.most_runs:,} runs",
-    }
-    return as_html(f"Study {study.title}", about, [parameters] if study.parameters else [])
-
-
-def results_labels(results: Results) -> dict[str, str]:
-    """The answer of a study with its labels."""
-    from bentpipe.printing.setting import setting
-    from bentpipe.study.answer import answer
-
-    found = answer(results)
-    labelled = {"Choose": found.choose, "Costs": found.costs, "Sure": found.sure}
-    labelled["On"] = setting(variant.scenario for variant in results.study.variants)
-    if not results.complete:
-        labelled["Partial"] = "The study was interrupted."
-    return labelled
-
-
-def results_blocks(results: Results) -> list[Any]:
-    """The tables of a study with their titles, one for each quantity."""
-    from bentpipe.study.overview import overviews
-
-    found: list[Any] = []
-    for one in overviews(results):
-        found += [one.title] if one.title else []
-        found.append(one.table)
-        if one.left_out:
-            found.append(f"{one.left_out} more rows: means")
-    return found

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.compare.folder import taken
 from bentpipe.errors import OutputError
+from bentpipe.folders import unwritable
 from bentpipe.seal import is_whole, sealed
 from bentpipe.study.plan import hashed
 from bentpipe.study.scenarios import Base, write
-from bentpipe.study.store import as_json, save, unwritable
+from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import errors
 from bentpipe.console import nearest
+from bentpipe.frames import rows_of
 from bentpipe.names import flow_name, group_of
+from bentpipe.numbers import finite, quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from bentpipe._native import KernelQuality, Recording, Scenario
 
@@ -80,17 +82,6 @@ class Answer:
             "users": users,
             "kernel": self.kernel and self.kernel.to_dict(),
         }
-
-
-def finite(value: float | None) -> float | None:
-    """The value, or None for one that no number stands for in JSON."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def quantile(values: Sequence[float], share: float) -> float | None:
-    """The smallest of `values` that at least this share of them does not exceed; None of none."""
-    ordered = sorted(values)
-    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)] if ordered else None
 
 
 def written_groups(scenario: Scenario) -> list[dict[str, Any]]:
@@ -206,11 +197,6 @@ def of_terminals(
     for row in rows_of(recording, name):
         if entry := entry_of(row["flow"], known):
             yield entry, row
-
-
-def rows_of(recording: Recording, name: str) -> list[dict[str, Any]]:
-    """The rows of a table; none if the recording does not have it."""
-    return recording.table(name).to_dicts() if name in recording.names else []
 
 
 WORST_MOS = 1.0

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe.beams.groups import chosen_group, quantile
+from bentpipe.beams.groups import chosen_group
 from bentpipe.beams.ranking import HEADINGS, compare, sentences
 from bentpipe.beams.ranking import cells as cells_of
 from bentpipe.beams.search import BOUNDS, Bound
 from bentpipe.console import late_progress, nearest, show, table
 from bentpipe.durations import seconds
 from bentpipe.errors import InputError
-from bentpipe.numbers import decimals
+from bentpipe.numbers import decimals, quantile
 from bentpipe.printing.mechanisms import TABLES
 from bentpipe.printing.recording import print_quality
 from bentpipe.stdout import about_to_print

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import bentpipe
 from bentpipe.beams.folder import Kept
-from bentpipe.beams.groups import answer, chosen_group, entries, entry_of, quantile
+from bentpipe.beams.groups import answer, chosen_group, entries, entry_of
 from bentpipe.beams.search import BOUNDS
 from bentpipe.beams.variants import chosen, with_controller
 from bentpipe.compare.candidates import (
@@ -28,7 +28,7 @@ from bentpipe.compare.candidates import (
 from bentpipe.compare.ranking import ranked
 from bentpipe.errors import InputError
 from bentpipe.names import flow_name, flow_names
-from bentpipe.numbers import ends, scaled
+from bentpipe.numbers import ends, quantile, scaled
 from bentpipe.prototypes import Spec
 from bentpipe.seal import sealed
 from bentpipe.study import significance

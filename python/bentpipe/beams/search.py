@@ -11,8 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bentpipe.beams.groups import answer, quantile, written_groups
+from bentpipe.beams.groups import answer, written_groups
 from bentpipe.errors import BentpipeError, InputError
+from bentpipe.numbers import quantile
 from bentpipe.study.statistics import student_interval
 
 if TYPE_CHECKING:

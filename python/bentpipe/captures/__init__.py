@@ -1,1 +1,1 @@
-"""The TCP connections of captures: tables, figures, a page, and the comparison with a run."""
+"""The TCP connections of captures: tables, figures, and the comparison with a run."""

@@ -1,4 +1,4 @@
-"""Tables of captured connections: for the terminal, and for pages."""
+"""Tables of captured connections for the terminal, and the columns that pages have too."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from bentpipe.captures.figures import ends
 from bentpipe.captures.traces import main_direction
 from bentpipe.console import show, table
-from bentpipe.numbers import NONE, decimals, significant
-from bentpipe.report.page import Cell, Column, Table
+from bentpipe.numbers import NONE, decimals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -171,51 +170,3 @@ def print_notes(named: Mapping[str, CapturedConnection]) -> None:
             said.setdefault(note, []).append(name)
     for note, names in said.items():
         show(f"{', '.join(names)}: {note}")
-
-
-def page_tables(found: Sequence[Row]) -> list[Table]:
-    """The tables of directions for a page."""
-    made = []
-    for number, (caption, measures) in enumerate(GROUPS):
-        columns = [Column("connection", numeric=False)]
-        columns += [Column(one.heading, one.unit) for one in measures]
-        cells = [
-            [Cell(row.name), *(Cell(measure.text(row.data)) for measure in measures)]
-            for row in found
-        ]
-        made.append(Table(f"data-{number}", caption, columns, cells))
-    return made
-
-
-def connections_table(named: Mapping[str, CapturedConnection]) -> Table:
-    """Ends, times, options and end of connections, for a page."""
-    columns = [
-        Column("connection", numeric=False), Column("client", numeric=False),
-        Column("server", numeric=False), Column("start", "s"), Column("duration", "s"),
-        Column("packets"), Column("handshake", "ms"), Column("to client", "ms"),
-        Column("to server", "ms"), Column("captured at", numeric=False),
-        Column("options of SYN and SYN/ACK", numeric=False), Column("end", numeric=False),
-    ]  # fmt: skip
-    cells = []
-    for name, one in named.items():
-        texts = [
-            name, one.client, one.server, significant(one.start_s),
-            significant(one.duration_s), whole(one.packets), ms(one.handshake_rtt_ms),
-            ms(one.client_rtt_ms), ms(one.server_rtt_ms), captured_at(one),
-            f"{options(one.to_server)}; {options(one.to_client)}", end(one),
-        ]  # fmt: skip
-        cells.append([Cell(text) for text in texts])
-    return Table("connections", "Connections", columns, cells)
-
-
-def options(data: CapturedData) -> str:
-    """The options of a SYN in words."""
-    if data.sack_permitted is None:
-        return "not captured"
-    parts = [
-        f"MSS {data.mss}" if data.mss is not None else "",
-        f"scale {data.window_scale}" if data.window_scale is not None else "",
-        "SACK" if data.sack_permitted else "",
-        "timestamps" if data.timestamps else "",
-    ]
-    return ", ".join(filter(None, parts)) or "none"

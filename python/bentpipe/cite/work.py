@@ -11,10 +11,9 @@ from bentpipe.cite.library import Thing
 from bentpipe.cite.used import of_scenario
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.problems import UnfitError
-from bentpipe.prototypes.spec import CONTROLLER_PATH, Spec
+from bentpipe.prototypes.spec import CONTROLLER_PATH, Spec, flows_of
 from bentpipe.report.source import EXPECTED, read_json, recognise
 from bentpipe.study.checks import SCENARIO
-from bentpipe.study.prototypes import flows_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

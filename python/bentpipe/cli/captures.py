@@ -56,7 +56,7 @@ def capture(
 
     RTT, retransmissions, order, stalls and windows, as Wireshark and tcptrace define them.
     """
-    from bentpipe.captures.command import print_capture
+    from bentpipe.cli.captured import print_capture
 
     print_capture(
         file,

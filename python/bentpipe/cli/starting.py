@@ -10,7 +10,8 @@ import click
 
 import bentpipe
 from bentpipe.cli.root import FILE, Completed, cli, refuse
-from bentpipe.cli.templates import KINDS, New
+from bentpipe.cli.templates import New
+from bentpipe.templates import KINDS
 
 if TYPE_CHECKING:
     from bentpipe.new import Written

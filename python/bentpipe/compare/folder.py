@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bentpipe.console import few, late_progress
 from bentpipe.errors import InputError, OutputError
-from bentpipe.reproductions.command import writable
+from bentpipe.folders import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

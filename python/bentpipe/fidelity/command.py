@@ -13,7 +13,7 @@ from bentpipe.fidelity.experiment import Experiment, compare, total_runs
 from bentpipe.fidelity.plots import figure
 from bentpipe.fidelity.tables import markdown, summary, text_table, to_dict
 from bentpipe.fidelity.variants import combinations
-from bentpipe.reproductions.command import writable
+from bentpipe.folders import writable
 from bentpipe.stdout import about_to_print
 from bentpipe.study.store import save
 

@@ -21,10 +21,10 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from bentpipe import _native
-from bentpipe.cli.templates import LINKS
 from bentpipe.console import nearest
 from bentpipe.errors import BentpipeError, InputError, OutputError, ScenarioError
 from bentpipe.prototypes.spec import listed
+from bentpipe.templates import LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -431,7 +431,7 @@ def print_on_path(recording: Recording) -> None:
             if rows.height > MOST_ROWS.get(name, rows.height):
                 print_counts(rows, MOST_ROWS[name])
     if {"legs", "beams"} <= recorded:
-        from bentpipe.beams.flows import LEG_HEADINGS, leg_groups
+        from bentpipe.printing.flow_groups import LEG_HEADINGS, leg_groups
 
         listed = table(*LEG_HEADINGS)
         for cells in leg_groups(recording):
@@ -449,7 +449,7 @@ def print_on_path(recording: Recording) -> None:
 def totals_of(recording: Recording, name: str) -> pl.DataFrame:
     """A table, with one row for all terminals of a group where it would have thousands."""
     if "beams" in recording.names:
-        from bentpipe.beams.flows import OF_TERMINALS, one_per_group
+        from bentpipe.printing.flow_groups import OF_TERMINALS, one_per_group
 
         if name in OF_TERMINALS:
             return one_per_group(recording, name)
@@ -467,7 +467,7 @@ def print_counts(sessions: pl.DataFrame, shown: int) -> None:
 
 def print_black_holes(recording: Recording) -> None:
     """Print the links where packets vanished without a message, if flows have stalled."""
-    from bentpipe.beams.flows import stem
+    from bentpipe.printing.flow_groups import stem
 
     names = [flow.flow for flow in recording.flows if not (flow.completed or flow.bytes)]
     if "beams" in recording.names:

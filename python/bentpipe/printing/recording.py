@@ -25,7 +25,7 @@ def tables_of(recording: Recording) -> list[Table]:
     Flows of a beam are thousands: copies of one `[[flow]]` are a row.
     """
     if "beams" in recording.names:
-        from bentpipe.beams.flows import flow_groups
+        from bentpipe.printing.flow_groups import flow_groups
 
         return [flow_groups(recording.flows), link_table(recording)]
     probing = any(flow.tcp and flow.tcp.probes_sent for flow in recording.flows)

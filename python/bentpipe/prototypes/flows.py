@@ -10,9 +10,8 @@ from bentpipe.errors import BentpipeError, ControllerError, EngineError
 from bentpipe.problems import UnfitError
 from bentpipe.prototypes import pool
 from bentpipe.prototypes.loading import Prototype, described, users_traceback
-from bentpipe.prototypes.spec import CONTROLLER_PATH, Spec
+from bentpipe.prototypes.spec import CONTROLLER_PATH, Spec, flows_of
 from bentpipe.prototypes.watch import BlockedError, Watch, perform
-from bentpipe.study.prototypes import flows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,10 +15,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bentpipe.errors import InputError
+from bentpipe.console import nearest
+from bentpipe.errors import ControllerError, InputError
 from bentpipe.problems import UnfitError, quoted
+
+if TYPE_CHECKING:
+    from bentpipe._native import Scenario
 
 CONTROLLER_PATH = re.compile(r"flow\.[^.]+\.controller")
 """The paths of a scenario that name a controller."""
@@ -105,6 +109,25 @@ def value_of(text: str) -> Any:
         return tomllib.loads(f"it = {text}")["it"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def flows_of(path: str, scenario: Scenario) -> str:
+    """The name of the flow whose controller a path sets, or `*`.
+
+    `ControllerError` if the scenario has no flow of that number or name.
+    """
+    flow = path.split(".")[1]
+    if flow == "*":
+        return flow
+    names = [one.name for one in scenario.explain().flows]
+    if not flow.isdecimal():
+        if flow not in names:
+            raise ControllerError(f"{path}: there is no flow {flow!r}{nearest(flow, names)}")
+        return flow
+    if int(flow) >= len(names):
+        expected = f"a flow from 0 to {len(names) - 1}"
+        raise ControllerError(f"{path}: expected {expected}, found {flow}")
+    return names[int(flow)]
 
 
 def separated(text: str) -> list[str]:

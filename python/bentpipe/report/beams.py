@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe.beams.flows import stem
-from bentpipe.beams.groups import calls, quantile, rows_of
-from bentpipe.numbers import count, on_pages, significant
+from bentpipe.beams.groups import calls
+from bentpipe.frames import rows_of
+from bentpipe.numbers import count, on_pages, quantile, significant
 from bentpipe.plots import Figure, Tile, grid_figure, line_figure
+from bentpipe.printing.flow_groups import stem
 from bentpipe.report.mechanisms import TITLES, totals
 from bentpipe.report.page import Cell, Column, Section, Table, Text
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bentpipe.beams.flows import LEG_HEADINGS, leg_groups
 from bentpipe.counts import packets, timers
 from bentpipe.numbers import NONE, count, scale, significant
 from bentpipe.plots import line_figure
+from bentpipe.printing.flow_groups import LEG_HEADINGS, leg_groups
 from bentpipe.report.page import Cell, Column, Section, Table, Text
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.console import late_progress, lines_of, nearest, show, show_labelled, table
-from bentpipe.errors import BentpipeError, OutputError
+from bentpipe.errors import BentpipeError
+from bentpipe.folders import writable
 from bentpipe.reproductions.overview import print_overview
 from bentpipe.reproductions.reproduction import Reproduction, find, names, save
 from bentpipe.reproductions.tables import print_outcome, summary_table
@@ -164,15 +165,3 @@ def choose(name: str) -> Reproduction:
         return find(name)
     except KeyError:
         raise BentpipeError(f"there is no paper {name!r}{nearest(name, names())}") from None
-
-
-def writable(folder: Path) -> Path:
-    """Create the folder, and check that it can be written before anything runs."""
-    probe = folder / ".writable"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise OutputError(f"cannot write to {folder}: {error.strerror}") from error
-    return folder

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.arguments import text
-from bentpipe.reproductions.command import check_full, choose, with_files, writable
+from bentpipe.folders import writable
+from bentpipe.reproductions.command import check_full, choose, with_files
 from bentpipe.reproductions.judgement import Judged, Row
 from bentpipe.reproductions.reproduction import names, save
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.errors import ScenarioError, StudyError
 from bentpipe.problems import Problems, UnfitError
+from bentpipe.prototypes.spec import flows_of
 from bentpipe.study.checks import (
     LARGEST_SEED,
     SCENARIO,
@@ -30,7 +31,7 @@ from bentpipe.study.checks import (
     check_size,
 )
 from bentpipe.study.parameters import Parameter, Value, axes, points
-from bentpipe.study.prototypes import flows_of, named, prototypes_of
+from bentpipe.study.prototypes import named, prototypes_of
 from bentpipe.study.quantities import Quantity
 from bentpipe.study.scenarios import Base
 
@@ -208,7 +209,7 @@ class Study:
         return run(self, out=out, workers=workers, cluster=cluster, progress=progress)
 
     def _repr_html_(self) -> str:
-        from bentpipe.shown import study_html
+        from bentpipe.study.shown import study_html
 
         return study_html(self)
 

@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.console import nearest
 from bentpipe.errors import ControllerError
 from bentpipe.problems import UnfitError
 from bentpipe.prototypes.spec import table
@@ -14,7 +13,6 @@ from bentpipe.prototypes.spec import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bentpipe._native import Scenario
     from bentpipe.problems import Problems
     from bentpipe.prototypes import Prototype, RunFailedError
     from bentpipe.prototypes.pool import Row
@@ -74,25 +72,6 @@ def prototypes_of(
             except UnfitError as error:
                 problems.add_unfit(("parameters", parameter.label, "values", number), error)
     return found
-
-
-def flows_of(path: str, scenario: Scenario) -> str:
-    """The name of the flow whose controller a path sets, or `*`.
-
-    `ControllerError` if the scenario has no flow of that number or name.
-    """
-    flow = path.split(".")[1]
-    if flow == "*":
-        return flow
-    names = [one.name for one in scenario.explain().flows]
-    if not flow.isdecimal():
-        if flow not in names:
-            raise ControllerError(f"{path}: there is no flow {flow!r}{nearest(flow, names)}")
-        return flow
-    if int(flow) >= len(names):
-        expected = f"a flow from 0 to {len(names) - 1}"
-        raise ControllerError(f"{path}: expected {expected}, found {flow}")
-    return names[int(flow)]
 
 
 def run_prototypes(

@@ -76,14 +76,14 @@ class Results:
         return to_pandas(self.rows)
 
     def __str__(self) -> str:
-        from bentpipe.shown import as_text, results_blocks, results_labels
+        from bentpipe.study.shown import results_text
 
-        return as_text(results_labels(self), results_blocks(self))
+        return results_text(self)
 
     def _repr_html_(self) -> str:
-        from bentpipe.shown import as_html, results_blocks, results_labels
+        from bentpipe.study.shown import results_html
 
-        return as_html(self.study.title, results_labels(self), results_blocks(self))
+        return results_html(self)
 
     def plot(
         self,

@@ -18,6 +18,7 @@ import numpy as np  # noqa: F401
 
 from bentpipe import _native, systems
 from bentpipe.errors import OutputError
+from bentpipe.folders import unwritable
 from bentpipe.seal import sealed
 from bentpipe.study.scenarios import write
 
@@ -186,13 +187,6 @@ class Store:
         """Write the summary of the rows."""
         self.compact()
         save(self.folder / SUMMARY, as_json(summary))
-
-
-def unwritable(folder: Path, error: OSError) -> OutputError:
-    """The error for a folder that the system does not let us write to."""
-    if isinstance(error, OutputError):
-        return error
-    return OutputError(f"cannot write to {folder}: {error.strerror}")
 
 
 def digest_of(rows: pl.DataFrame, study: Study) -> str:

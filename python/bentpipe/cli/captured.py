@@ -128,8 +128,8 @@ def made_page(
     all_drawn: bool,
 ) -> Page:
     """The page with figures of all connections, or of those with most data."""
-    from bentpipe.captures.page import capture_page
     from bentpipe.captures.traces import with_points
+    from bentpipe.report.capture import capture_page
 
     drawn = connections if all_drawn else largest(connections, MOST_DRAWN)
     if other:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import bentpipe
 from bentpipe.captures.figures import ends, figures
-from bentpipe.captures.tables import connections_table, notes, page_tables, row_of, rows
+from bentpipe.captures.tables import GROUPS, captured_at, end, ms, notes, row_of, rows, whole
 from bentpipe.captures.traces import is_to_server, main_direction
 from bentpipe.numbers import amount, count, significant
-from bentpipe.report.page import Page, Section, Text
+from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from bentpipe._native import CapturedConnection
+    from bentpipe._native import CapturedConnection, CapturedData
+    from bentpipe.captures.tables import Row
     from bentpipe.captures.traces import Shown, Taken
-    from bentpipe.report.page import Table
 
 RULE = (
     "Retransmissions, order, duplicate ACKs and windows are judged by the conditions of Wireshark "
@@ -84,3 +84,51 @@ def sentence(connection: CapturedConnection) -> str:
         f"{count(data.data_segments)} segments were retransmissions, and "
         f"{count(data.stalls)} stalls took {significant(data.stalled_s)} s."
     )
+
+
+def page_tables(found: Sequence[Row]) -> list[Table]:
+    """The tables of directions for a page."""
+    made = []
+    for number, (caption, measures) in enumerate(GROUPS):
+        columns = [Column("connection", numeric=False)]
+        columns += [Column(one.heading, one.unit) for one in measures]
+        cells = [
+            [Cell(row.name), *(Cell(measure.text(row.data)) for measure in measures)]
+            for row in found
+        ]
+        made.append(Table(f"data-{number}", caption, columns, cells))
+    return made
+
+
+def connections_table(named: Mapping[str, CapturedConnection]) -> Table:
+    """Ends, times, options and end of connections, for a page."""
+    columns = [
+        Column("connection", numeric=False), Column("client", numeric=False),
+        Column("server", numeric=False), Column("start", "s"), Column("duration", "s"),
+        Column("packets"), Column("handshake", "ms"), Column("to client", "ms"),
+        Column("to server", "ms"), Column("captured at", numeric=False),
+        Column("options of SYN and SYN/ACK", numeric=False), Column("end", numeric=False),
+    ]  # fmt: skip
+    cells = []
+    for name, one in named.items():
+        texts = [
+            name, one.client, one.server, significant(one.start_s),
+            significant(one.duration_s), whole(one.packets), ms(one.handshake_rtt_ms),
+            ms(one.client_rtt_ms), ms(one.server_rtt_ms), captured_at(one),
+            f"{options(one.to_server)}; {options(one.to_client)}", end(one),
+        ]  # fmt: skip
+        cells.append([Cell(text) for text in texts])
+    return Table("connections", "Connections", columns, cells)
+
+
+def options(data: CapturedData) -> str:
+    """The options of a SYN in words."""
+    if data.sack_permitted is None:
+        return "not captured"
+    parts = [
+        f"MSS {data.mss}" if data.mss is not None else "",
+        f"scale {data.window_scale}" if data.window_scale is not None else "",
+        "SACK" if data.sack_permitted else "",
+        "timestamps" if data.timestamps else "",
+    ]
+    return ", ".join(filter(None, parts)) or "none"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.beams.groups import finite, quantile, rows_of
 from bentpipe.console import table
+from bentpipe.frames import rows_of
 from bentpipe.names import group_of
-from bentpipe.numbers import decimals
+from bentpipe.numbers import decimals, finite, quantile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

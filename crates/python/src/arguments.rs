@@ -3,9 +3,8 @@
 use std::num::NonZeroUsize;
 
 use pyo3::prelude::*;
-use units::Span;
 
-use crate::errors::{argument_error, number_error};
+use crate::errors::argument_error;
 
 /// A seed.
 #[derive(Clone, Copy)]
@@ -17,14 +16,6 @@ impl<'py> FromPyObject<'_, 'py> for Seed {
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let expected = format!("a whole number from 0 to {}", u64::MAX);
         value.extract().map(Self).map_err(|_| argument_error("seed", &expected, &value))
-    }
-}
-
-/// The argument `name`, a time in seconds.
-pub fn seconds(name: &str, value: f64) -> PyResult<Span> {
-    match (0.0..=1e9).contains(&value) {
-        true => Ok(Span::from_secs_f64(value)),
-        false => Err(number_error(name, "a number of seconds from 0 to 1000000000", value)),
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
+pub use prototype::errors::{ControllerError, InputError, input_error};
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
 use crate::recording::Recording;
-use crate::values::{self, shown};
+use crate::values::shown;
 
 import_exception!(bentpipe.errors, CaptureError);
-import_exception!(bentpipe.errors, ControllerError);
-import_exception!(bentpipe.errors, InputError);
 import_exception!(bentpipe.errors, Interrupted);
 import_exception!(bentpipe.errors, KernelError);
 import_exception!(bentpipe.errors, OrbitError);
@@ -45,31 +44,6 @@ pub fn replay_error(message: &str) -> PyErr {
     ControllerError::new_err(message.to_owned())
 }
 
-/// The arguments of `bentpipe.errors.InputError`.
-type InputArguments = (String, Option<String>, Option<usize>, Vec<Py<PyAny>>);
-
-fn input_error(errors: &scenario::ScenarioErrors, new: fn(InputArguments) -> PyErr) -> PyErr {
-    Python::attach(|py| match problems(py, errors) {
-        Ok(problems) => {
-            let place = errors.0.first().map(|error| error.place.clone()).unwrap_or_default();
-            let file = place.file.map(|file| file.display().to_string());
-            new((errors.to_string(), file, place.line, problems))
-        }
-        Err(error) => error,
-    })
-}
-
-/// Each error as a `bentpipe.errors.Problem`.
-fn problems(py: Python<'_>, errors: &scenario::ScenarioErrors) -> PyResult<Vec<Py<PyAny>>> {
-    let problem = |error: &scenario::ScenarioError| {
-        let fields = values::fields(py, error)?;
-        fields.set_item("message", error.to_string())?;
-        let class = py.import("bentpipe.errors")?.getattr("Problem")?;
-        Ok(class.call((), Some(&fields))?.unbind())
-    };
-    errors.0.iter().map(problem).collect()
-}
-
 /// A folder that cannot be taken for a recording.
 pub fn recording_error(error: recording::LoadError) -> PyErr {
     let file = error.path.display().to_string();
@@ -98,12 +72,6 @@ pub fn value_error(path: &str, expected: &str, found: &str) -> PyErr {
 /// An argument of a function that cannot be right.
 pub fn argument_error(name: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr {
     let error = scenario::ScenarioError::of_value(name, expected, &shown(found));
-    input_error(&error.into(), InputError::new_err)
-}
-
-/// An argument of a function that is a number which cannot be right.
-pub fn number_error(name: &str, expected: &str, found: f64) -> PyErr {
-    let error = scenario::ScenarioError::of_value(name, expected, &found.to_string());
     input_error(&error.into(), InputError::new_err)
 }
 

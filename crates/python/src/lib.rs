@@ -23,11 +23,11 @@ mod names;
 mod orbit;
 mod output;
 mod panics;
-mod prototype;
 mod record;
 mod recording;
 mod run;
 mod scenario;
+mod steps;
 mod study;
 mod totals;
 mod traces;
@@ -97,7 +97,7 @@ fn add_all(module: &Bound<'_, PyModule>) -> PyResult<()> {
         prototype::Controller,
         prototype::Feedback,
         prototype::Loss,
-        prototype::Lockstep,
+        steps::Lockstep,
         prototype::LostSegment,
         prototype::Needs,
         prototype::PartialAck,
@@ -105,8 +105,8 @@ fn add_all(module: &Bound<'_, PyModule>) -> PyResult<()> {
         prototype::RateSample,
         prototype::Sent,
         prototype::Settings,
-        prototype::StepDifference,
-        prototype::StepState,
+        steps::StepDifference,
+        steps::StepState,
         prototype::Window,
         recording::Recording,
         scenario::Scenario,
@@ -142,7 +142,7 @@ fn add_all(module: &Bound<'_, PyModule>) -> PyResult<()> {
         record_stubs,
         measured::replay_cwnd,
         panics::_panic,
-        prototype::lockstep,
+        steps::lockstep,
         run::run,
         run::run_many,
         scenario::names_a_file,

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use batch::Job;
+use prototype::Prototypes;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -13,7 +14,6 @@ use crate::arguments::{Progress as Call, Seed, Workers};
 use crate::errors::{capture_error, interrupted, output_error};
 use crate::logs::QuicLogs;
 use crate::output::OutputFolder;
-use crate::prototype::Prototypes;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
 

@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use prototype::errors::fields;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -178,7 +179,7 @@ impl Scenario {
     /// Flows of mixes stand behind the flows of the scenario, and no `mix` is left. Names of files
     /// are absolute.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        values::fields(py, &self.given.values(&self.inner))
+        fields(py, &self.given.values(&self.inner))
     }
 
     /// Every value that will be used, defaults included, with figures and warnings.
@@ -186,7 +187,7 @@ impl Scenario {
     /// A `bentpipe.Explanation`: its text is for people, its fields are data with units.
     fn explain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let explanation = explain::explain(&self.inner, &self.written);
-        let fields = values::fields(py, &explanation)?;
+        let fields = fields(py, &explanation)?;
         let class = py.import("bentpipe.explanation")?.getattr("Explanation")?;
         class.call_method1("of", (fields, explanation.to_string()))
     }

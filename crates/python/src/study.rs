@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use batch::Job;
+use prototype::errors::fields;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -83,7 +84,7 @@ impl StudySource {
 
     /// The study with its defaults, as plain values in the order of the file.
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        values::fields(py, self.inner.document())
+        fields(py, self.inner.document())
     }
 
     /// The text of the file; empty for a study of a program.

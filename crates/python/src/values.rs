@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use crate::errors::value_error;
@@ -81,12 +79,6 @@ fn json_within(value: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<J
         Ok(file) => Ok(file.to_string_lossy().into_owned().into()),
         Err(_) => Err(value_error(path, EXPECTED, &shown(value))),
     }
-}
-
-/// The fields of data of the engine, as keywords for the class of Python that mirrors it.
-pub fn fields<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult<Bound<'py, PyDict>> {
-    let text = serde_json::to_string(data).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    Ok(py.import("json")?.call_method1("loads", (text,))?.cast_into::<PyDict>()?)
 }
 
 /// A value as Python writes it.

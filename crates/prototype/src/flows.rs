@@ -9,10 +9,10 @@ use scenario::model::Flow;
 
 use crate::errors::ControllerError;
 
-use super::base::Controller;
-use super::bridge::{Bridge, Failure, Method};
-use super::values::unexpected;
-use super::window::Settings;
+use crate::base::Controller;
+use crate::bridge::{Bridge, Failure, Method};
+use crate::values::unexpected;
+use crate::window::Settings;
 
 /// Name for every flow that is not named.
 const OTHERS: &str = "*";

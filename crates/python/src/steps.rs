@@ -14,6 +14,9 @@ use congestion::{
     AnyController, Controller as _, External, Needs, Probe, ProbeState, SendState, Sizing,
     Specification, Window,
 };
+use prototype::{
+    Ack, Bridge, Failure, Feedback, Loss, LostSegment, PartialAck, PathChange, Prototypes, Sent,
+};
 use pyo3::BoundObject;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -23,10 +26,6 @@ use units::{Span, Time};
 use crate::arguments::Seed;
 use crate::record::record;
 use crate::scenario::Scenario;
-
-use super::bridge::{Bridge, Failure};
-use super::events::{Ack, Feedback, Loss, LostSegment, PartialAck, PathChange, Sent};
-use super::flows::Prototypes;
 
 record! {
     /// A controller after a step.

@@ -4,9 +4,9 @@ use congestion::{Controller as _, TcpPolicy as _, standard};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::bridge::{Bridge, Standard};
-use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
-use super::window::{Settings, Window};
+use crate::bridge::{Bridge, Standard};
+use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
+use crate::window::{Settings, Window};
 
 /// Congestion controller in Python. Methods that a subclass does not define are standard TCP.
 ///
@@ -22,11 +22,11 @@ pub struct Controller {
 }
 
 impl Controller {
-    pub fn window(&self, py: Python<'_>) -> congestion::Window {
+    pub(crate) fn window(&self, py: Python<'_>) -> congestion::Window {
         self.window.borrow(py).0
     }
 
-    pub fn set_window(&self, py: Python<'_>, window: congestion::Window) {
+    pub(crate) fn set_window(&self, py: Python<'_>, window: congestion::Window) {
         self.window.borrow_mut(py).0 = window;
     }
 

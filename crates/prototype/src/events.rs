@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use units::{Span, Time};
 
-use super::values::LARGEST;
-use crate::arguments;
+use crate::errors::number_error;
+use crate::values::LARGEST;
 
 /// A class for an event of the engine, with a getter for each field, and what more it has.
 macro_rules! event {
@@ -46,14 +46,22 @@ fn describe(event: &Bound<'_, PyAny>, name: &str, fields: &[&str]) -> PyResult<S
     Ok(format!("{name}({})", values?.join(", ")))
 }
 
+/// The argument `name`, a time in seconds.
+fn time_s(name: &str, value: f64) -> PyResult<Span> {
+    match (0.0..=1e9).contains(&value) {
+        true => Ok(Span::from_secs_f64(value)),
+        false => Err(number_error(name, "a number of seconds from 0 to 1000000000", value)),
+    }
+}
+
 /// The argument `now_s`.
 fn time(now_s: f64) -> PyResult<Time> {
-    Ok(Time::ZERO + arguments::seconds("now_s", now_s)?)
+    Ok(Time::ZERO + time_s("now_s", now_s)?)
 }
 
 /// The argument of a time that may be missing.
 fn span(name: &str, seconds: Option<f64>) -> PyResult<Option<Span>> {
-    seconds.map(|seconds| arguments::seconds(name, seconds)).transpose()
+    seconds.map(|seconds| time_s(name, seconds)).transpose()
 }
 
 fn seconds(span: Option<Span>) -> Option<f64> {

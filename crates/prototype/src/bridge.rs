@@ -16,9 +16,9 @@ use units::{Span, Time};
 
 use crate::errors::ControllerError;
 
-use super::base::Controller;
-use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
-use super::values::{Answer, Bytes, Rate, unexpected};
+use crate::base::Controller;
+use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
+use crate::values::{Answer, Bytes, Rate, unexpected};
 
 macro_rules! methods {
     ($($method:ident),+ $(,)?) => {
@@ -81,17 +81,18 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// A controller has raised one.
     pub fn happened(&self) -> bool {
         self.happened.load(Ordering::Relaxed)
     }
 
-    pub fn raise(&self, error: PyErr) {
+    pub(crate) fn raise(&self, error: PyErr) {
         let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
         self.happened.store(true, Ordering::Relaxed);
     }
 
-    pub fn take(&self) -> Option<PyErr> {
+    pub(crate) fn take(&self) -> Option<PyErr> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use crate::errors::ControllerError;
 
-use super::values::{Answer, Bytes, LARGEST, Threshold, unexpected};
+use crate::values::{Answer, Bytes, LARGEST, Threshold, unexpected};
 
 /// Parameters of a connection for a new controller; amounts in bytes.
 ///
@@ -30,7 +30,7 @@ impl From<congestion::Settings> for Settings {
 }
 
 impl Settings {
-    pub fn window(&self) -> congestion::Window {
+    pub(crate) fn window(&self) -> congestion::Window {
         congestion::Window::new(&congestion::Settings {
             mss: self.mss,
             initial_window: self.initial_window,

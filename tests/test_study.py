@@ -16,9 +16,12 @@ import pytest
 import bentpipe as bp
 from bentpipe.study import Base, Comparison, Parameter, Quantity, Replications, Study
 from bentpipe.study import statistics as of
+from bentpipe.study.domains import ANY, COUNTS, Domain
+from bentpipe.study.intervals import around
 from bentpipe.study.parameters import log_spaced, spaced
 from bentpipe.study.quantities import Taken, parse
 from bentpipe.study.significance import decided, paired_test
+from bentpipe.study.stopping import is_narrow
 from bentpipe.study.store import Store
 from conftest import EXAMPLES, SMALL, STUDY
 
@@ -91,15 +94,53 @@ def test_sequential_stopping_ends_where_the_interval_is_narrow(file: Path) -> No
         if cell.quantity == "flow.completion_s":
             assert cell.mean
             assert cell.ci95
-            n, half = cell.n, (cell.ci95[1] - cell.ci95[0]) / 2
+            n, half = cell.n, max(cell.ci95[1] - cell.mean, cell.mean - cell.ci95[0])
             assert n == 40 or half <= 0.08 * cell.mean
             assert n == 40 or (n - 4) % 3 == 0
             before = results.rows.filter(pl.col("variant") == cell.variant)[: n - 3]
             if n > 4 and n != 40:
-                width = of.mean(before["flow.completion_s"].to_list())
-                assert (width.ci95 or 0) > 0.08 * width.value
+                assert not is_narrow(before["flow.completion_s"].to_list(), 0.08, Domain(0))
             counts.add(n)
     assert len(counts) > 1
+
+
+def test_no_event_in_a_few_runs_does_not_end_a_variant(file: Path) -> None:
+    """The interval that tables show decides, and that of no timeout has a width."""
+    until = UNTIL_NARROW.replace("completion_s", "timeouts")
+    file.write_text(STUDY.replace("count = 20", until).replace("completion_s", "timeouts"))
+    random = SMALL.replace("channel = { per = 0.01 }", 'jitter = "2ms"')
+    file.with_name("small.toml").write_text(random)
+    results = Study.load(file).run()
+    timeouts = [one for one in results.cells if one.quantity == "flow.timeouts"]
+    none = [one for one in timeouts if one.mean == 0 and not one.deterministic]
+    assert none
+    for cell in none:
+        assert cell.n == 40
+        assert cell.ci95
+        assert cell.ci95[1] > 0
+        assert cell.variant in results.summary["stopping"]["wide"]
+
+
+def test_a_deterministic_variant_ends_after_the_first_round(file: Path, tmp_path: Path) -> None:
+    file.write_text(STUDY.replace("count = 20", UNTIL_NARROW.replace("completion_s", "timeouts"))
+                    .replace("completion_s", "timeouts"))  # fmt: skip
+    (tmp_path / "small.toml").write_text(SMALL.replace("per = 0.01", "per = 0"))
+    results = Study.load(file).run()
+    assert {cell.n for cell in results.cells} == {4}
+    assert results.summary["stopping"]["wide"] == []
+
+
+def test_the_interval_that_is_shown_decides_when_it_is_narrow() -> None:
+    assert not is_narrow([1.0, 1.0], 0.5, ANY), "too few for an interval"
+    assert is_narrow([1.0, 1.0, 1.0], 0.01, Domain(0)), "the same in all runs"
+    assert not is_narrow([0.0] * 20, 0.5, COUNTS), "no event in 20 runs"
+    assert is_narrow([0.0] * 20, 0.5, COUNTS, deterministic=True)
+    assert not is_narrow([1.0] * 10, 0.1, Domain(0, 1, successes=True)), "10 of 10"
+    values = [1.0, 2.0, 3.0, 2.0]
+    low, high = around(values, Domain(0)) or (0.0, 0.0)
+    larger = max(high - 2, 2 - low) / 2
+    assert is_narrow(values, larger + 1e-9, Domain(0))
+    assert not is_narrow(values, larger - 1e-9, Domain(0))
 
 
 def test_a_budget_bounds_the_runs(file: Path) -> None:

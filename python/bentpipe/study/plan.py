@@ -51,9 +51,9 @@ class Replications:
     """Number of runs of each variant: `count`, or until an interval is narrow enough.
 
     Replication r of every variant has the seed `seed` + r, so that all meet the same losses. With
-    `quantity`, a variant continues until the half width of the 95 % interval of its mean is at most
-    `relative_half_width` of that mean. The interval is checked after `minimum` replications and
-    then after every `round`, for any number of workers. `maximum` limits the replications of a
+    `quantity`, a variant continues until the larger half of the 95 % interval of its mean is at
+    most `relative_half_width` of that mean. The interval is checked after `minimum` replications
+    and then after every `round`, for any number of workers. `maximum` limits the replications of a
     variant, and `budget` the runs of the study.
     """
 

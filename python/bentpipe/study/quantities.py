@@ -217,6 +217,13 @@ class Quantity:
         number = len(of_run.names_in(scenario)) if scenario and has_flows else 0
         return domain(taken.column, taken.aggregate, counts=self.is_count, number=number)
 
+    def seed(self, variant: int, number: int) -> tuple[int, int] | None:
+        """The seed of the bootstrap of a variant, by the number of the quantity in its study.
+
+        It is fixed, so that the interval is reproducible. None for other intervals.
+        """
+        return (variant, number) if self.interval == "bootstrap" else None
+
     @property
     def kind_of_interval(self) -> str:
         """The method of its interval, as `intervals.method` has it before any run."""

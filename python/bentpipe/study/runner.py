@@ -13,9 +13,9 @@ from bentpipe.seal import sealed
 from bentpipe.study import answer
 from bentpipe.study.prototypes import run_prototypes
 from bentpipe.study.results import Results
-from bentpipe.study.statistics import is_narrow
+from bentpipe.study.stopping import is_enough
 from bentpipe.study.store import Store
-from bentpipe.study.summary import Values, summarise, values_of
+from bentpipe.study.summary import EVENTS, Values, deterministic, summarise, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +86,7 @@ def into(store: Store, execute: Executor, progress: Callable[[int], object] | No
             missing = missing_jobs(store.study, targets, keeper.done)
             if missing:
                 execute(missing, keeper.take)
-            targets = next_targets(store.study, targets, keeper.watched)
+            targets = next_targets(store.study, targets, keeper.found)
     except KeyboardInterrupt:
         complete = False
     except ControllerError as error:
@@ -119,11 +119,10 @@ class Keeper:
         self.progress = progress
         rows = store.rows()
         self.done: set[int] = set(rows["run"])
-        # Of the quantity that decides when to stop: by variant and replication.
-        names = [quantity.name for quantity in store.study.quantities]
-        stopping = store.study.replications.quantity
-        self.column = names.index(stopping) if stopping in names else None
-        self.watched: Values = values_of(rows, stopping) if stopping else {}
+        # What decides when to stop: the values of all quantities, and the numbers of events.
+        stops = store.study.replications.quantity is not None
+        names = [*(one.name for one in store.study.quantities), EVENTS] if stops else []
+        self.found = {name: values_of(rows, name) for name in names}
         self.waiting: list[Outcome] = []
         self.kept = time.monotonic()
 
@@ -134,8 +133,9 @@ class Keeper:
             if number not in self.done:
                 self.done.add(number)
                 self.waiting.append(outcome)
-                if self.column is not None:
-                    self.watched[outcome[0]][outcome[1]] = outcome[2][self.column]
+                variant, replication, values, _, events = outcome
+                for found, value in zip(self.found.values(), [*values, events], strict=False):
+                    found[variant][replication] = value
         if time.monotonic() - self.kept > KEEP_EVERY_S or len(self.waiting) >= KEEP_AT_MOST:
             self.keep()
         if self.progress:
@@ -163,21 +163,26 @@ def first_targets(study: Study) -> list[int]:
     return [first] * len(study.variants)
 
 
-def next_targets(study: Study, targets: list[int], found: Values) -> list[int] | None:
+def next_targets(study: Study, targets: list[int], found: dict[str, Values]) -> list[int] | None:
     """The number of replications of each variant after the next round; None if all have enough.
 
     Uses only the replications of the rounds until now, whatever else was `found`.
     """
     plan = study.replications
-    if plan.quantity is None or plan.relative_half_width is None:
+    if plan.quantity is None:
         return None
     if plan.budget is not None and sum(targets) >= plan.budget:
         return None
     more = list(targets)
     for variant, target in enumerate(targets):
-        runs = sorted(found[variant].items())
-        values = [value for number, value in runs if number < target and value is not None]
-        if target < plan.maximum and not is_narrow(values, plan.relative_half_width):
+        own = {
+            name: {variant: {n: one for n, one in sorted(values[variant].items()) if n < target}}
+            for name, values in found.items()
+        }
+        events = own.pop(EVENTS)
+        fixed = variant in deterministic([variant], own, events)
+        runs = own[plan.quantity][variant]
+        if target < plan.maximum and not is_enough(study, variant, runs, deterministic=fixed):
             more[variant] = min(target + plan.round, plan.maximum)
     return more if more != targets else None
 

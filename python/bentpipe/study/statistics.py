@@ -157,14 +157,6 @@ def count_interval(values: Sequence[float]) -> tuple[float, float]:
     return max(mean_value + a - half, 0.0), mean_value + a + half
 
 
-def is_narrow(values: Sequence[float], relative: float) -> bool:
-    """True if the half width of Student's interval is at most this part of the mean."""
-    if len(values) < 2:
-        return False
-    found = mean(values)
-    return found.ci95 is not None and found.ci95 <= relative * abs(found.value)
-
-
 def student(freedom: int) -> float:
     """The factor of a two-sided 95 % interval with `freedom` degrees of freedom."""
     # scipy.special and not scipy.stats: the same function, a third of the time to import.

@@ -17,10 +17,11 @@ from bentpipe.study.intervals import around, method
 from bentpipe.study.pairs import defined
 from bentpipe.study.ranking import Family, compared, family, moved_with, rest_of
 from bentpipe.study.significance import is_deterministic
-from bentpipe.study.statistics import is_narrow, percentile
+from bentpipe.study.statistics import percentile
+from bentpipe.study.stopping import is_enough
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     import polars as pl
 
@@ -30,13 +31,17 @@ if TYPE_CHECKING:
 Values = dict[int, dict[int, float | None]]
 """Values of one quantity, by variant and replication."""
 
+EVENTS = "events"
+"""The column of rows with the numbers of events."""
+
 
 def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any]:
     """The object that `bentpipe study --json` prints."""
     found = {quantity.name: values_of(rows, quantity.name) for quantity in study.quantities}
     names = list(study.bases)
-    events = values_of(rows, "events")
-    fixed = deterministic(study, found, events)
+    events = values_of(rows, EVENTS)
+    numbers = (variant.number for variant in study.variants)
+    fixed = deterministic(numbers, found, events)
     cells = [
         estimate(variant, quantity, number, found[quantity.name][variant.number], fixed)
         for variant in study.variants
@@ -52,7 +57,7 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
         "complete": complete,
         "seeds_matter": seeds_matter(found | {"events": events}),
         "deterministic": sorted(fixed),
-        "stopping": stopping(study, found),
+        "stopping": stopping(study, found, fixed),
         "cells": [asdict(cell) for cell in cells],
         "comparisons": [asdict(row) for row in comparisons],
     }
@@ -73,13 +78,12 @@ def seeds_matter(found: dict[str, Values]) -> bool | None:
     return any(len(set(runs.values())) > 1 for runs in several) if several else None
 
 
-def deterministic(study: Study, found: dict[str, Values], events: Values) -> set[int]:
-    """The numbers of the variants whose runs are all the same.
+def deterministic(numbers: Iterable[int], found: dict[str, Values], events: Values) -> set[int]:
+    """Those of the variants with these numbers whose runs are all the same.
 
     They have values that are the same, and as many events. A download can be incomplete in all runs
     although each has lost other packets.
     """
-    numbers = (variant.number for variant in study.variants)
     return {
         n
         for n in numbers
@@ -88,17 +92,19 @@ def deterministic(study: Study, found: dict[str, Values], events: Values) -> set
     }
 
 
-def stopping(study: Study, found: dict[str, Values]) -> dict[str, Any] | None:
+def stopping(
+    study: Study, found: dict[str, Values], fixed: Collection[int]
+) -> dict[str, Any] | None:
     """The variants that sequential stopping ended before their interval was narrow enough."""
     plan = study.replications
-    if plan.quantity is None or plan.relative_half_width is None:
+    if plan.quantity is None:
         return None
-    wide = []
-    for variant in study.variants:
-        runs = found[plan.quantity][variant.number].values()
-        values = [value for value in runs if value is not None]
-        if not is_narrow(values, plan.relative_half_width):
-            wide.append(variant.number)
+    runs = found[plan.quantity]
+    wide = [
+        one.number
+        for one in study.variants
+        if not is_enough(study, one.number, runs[one.number], deterministic=one.number in fixed)
+    ]
     return {
         "quantity": plan.quantity,
         "relative_half_width": plan.relative_half_width,
@@ -126,8 +132,7 @@ def estimate(
     values = defined(runs)
     is_fixed = variant.number in fixed
     domain = quantity.domain(variant.scenario)
-    # A fixed seed, so that the interval is reproducible.
-    seed = (variant.number, number) if quantity.interval == "bootstrap" else None
+    seed = quantity.seed(variant.number, number)
     return Estimate(
         variant=variant.number,
         parameters=variant.parameters,

@@ -170,7 +170,7 @@ pub(crate) struct Fixed {
 pub(crate) struct Sequential {
     /// Name of the `[[quantity]]` whose mean must be known.
     pub quantity: String,
-    /// A variant is complete when the half width of the 95 % interval is at most this part of the
+    /// A variant is complete when the larger half of the 95 % interval is at most this part of the
     /// mean.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub relative_half_width: f64,

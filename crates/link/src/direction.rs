@@ -10,6 +10,7 @@
 //! [`Fate::Scheduled`], and the network calls [`Direction::enqueue`], and [`Direction::serve`] at
 //! each start of a transmission. Transmitter, channel and delay are the same.
 
+mod ahead;
 mod assigned;
 mod line;
 mod service;
@@ -18,8 +19,10 @@ mod shaped;
 
 use units::{Span, Time};
 
+pub use self::ahead::ToCome;
 pub use self::settings::Settings;
 
+use self::ahead::Ahead;
 use self::line::Line;
 use crate::arq::{ArqCounters, ArqSettings, Sender};
 use crate::channel::Channel;
@@ -107,6 +110,8 @@ pub struct Direction {
     line: Line,
     dynamics: Option<Box<Dynamics>>,
     policer: Option<Box<Policer>>,
+    /// Packets that are offered ahead of time, if any were.
+    ahead: Option<Box<Ahead>>,
     settings: Settings,
 }
 
@@ -178,7 +183,7 @@ impl Direction {
             None => Queue::Fifo(fifo),
         };
         let policer = policer.map(|policer| Policer::new(policer, framing).into());
-        let direction = Self { queue, line, dynamics, policer, settings };
+        let direction = Self { queue, line, dynamics, policer, ahead: None, settings };
         direction.with_access()
     }
 
@@ -313,7 +318,7 @@ impl Direction {
     #[inline(always)]
     pub fn offer(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
         if let Queue::Plain(fifo) = &mut self.queue {
-            return self.line.offer::<false>(fifo, now, bytes, priority);
+            return self.line.offer::<false>(fifo, (now, now), bytes, priority);
         }
         self.offer_otherwise(now, bytes, priority)
     }
@@ -321,7 +326,7 @@ impl Direction {
     /// Offers the packet again for which others were pushed out.
     pub fn offer_again(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
         let Some(fifo) = self.queue.fifo_mut() else { return Fate::Scheduled };
-        let fate = self.line.offer::<false>(fifo, now, bytes, priority);
+        let fate = self.line.offer::<false>(fifo, (now, now), bytes, priority);
         self.with_mark(fate)
     }
 
@@ -343,13 +348,13 @@ impl Direction {
         let Some(fifo) = self.queue.fifo_mut() else { return Fate::Scheduled };
         fifo.average(now);
         let Some(dynamics) = &mut self.dynamics else {
-            let fate = self.line.offer::<false>(fifo, now, bytes, priority);
+            let fate = self.line.offer::<false>(fifo, (now, now), bytes, priority);
             return self.with_mark(fate);
         };
         let line = &mut self.line;
         dynamics.before_packet(now, &mut line.transmitter);
         let (waiting, _) = fifo.length();
-        let fate = line.offer::<true>(fifo, now, bytes, priority);
+        let fate = line.offer::<true>(fifo, (now, now), bytes, priority);
         if fifo.length().0 > waiting {
             fifo.record_length();
         }
@@ -406,9 +411,10 @@ impl Direction {
         let dynamics = self.dynamics.as_mut();
         let impairments = dynamics.and_then(|dynamics| dynamics.impairments(now));
         let lost_packets = self.dynamics.as_mut().map_or(0, |dynamics| dynamics.lost_until(now));
-        let (max_waiting_bytes, aqm, arq, fec, demand) = match &self.queue {
+        let offered = self.offered();
+        let (max_waiting_bytes, aqm, arq, fec, demand) = match &mut self.queue {
             Queue::Plain(fifo) | Queue::Fifo(fifo) => {
-                (fifo.max_waiting_bytes(), None, None, None, None)
+                (fifo.max_waiting_bytes(offered), None, None, None, None)
             }
             Queue::Scheduled(scheduled) => {
                 let arq = scheduled.arq.as_ref().map(|arq| arq.counters());
@@ -421,9 +427,10 @@ impl Direction {
                 (scheduled.max_waiting_bytes(), aqm, arq, fec, demand)
             }
         };
+        let to_come = self.to_come();
         Counters {
-            accepted_packets: self.line.accepted_packets,
-            dropped_packets: self.line.dropped_packets,
+            accepted_packets: self.line.accepted_packets - to_come.accepted_packets,
+            dropped_packets: self.line.dropped_packets - to_come.dropped_packets(),
             corrupted_packets: self.line.far_end.packets,
             lost_packets,
             max_waiting_bytes,
@@ -443,21 +450,15 @@ impl Direction {
     }
 
     /// Delays and lengths of the queue until `now`. A discipline must have been served until then.
-    pub fn queueing(&mut self, now: Time) -> Queueing {
-        if let Some(fifo) = self.queue.fifo_mut() {
-            fifo.forget_started(now);
-        }
-        self.queue.queueing()
+    pub fn queueing(&self, now: Time) -> Queueing {
+        self.queue.queueing(now)
     }
 
     /// Packets and bytes that wait at `now`, not counting the one being sent. A discipline must
     /// have been served until then.
-    pub fn waiting(&mut self, now: Time) -> (usize, u64) {
-        match &mut self.queue {
-            Queue::Plain(fifo) | Queue::Fifo(fifo) => {
-                fifo.forget_started(now);
-                fifo.length()
-            }
+    pub fn waiting(&self, now: Time) -> (usize, u64) {
+        match &self.queue {
+            Queue::Plain(fifo) | Queue::Fifo(fifo) => fifo.waiting_at(now, self.offered()),
             Queue::Scheduled(scheduled) => scheduled.discipline.waiting(),
         }
     }
@@ -465,7 +466,9 @@ impl Direction {
     /// Time spent sending until `now`.
     pub fn busy_until(&self, now: Time) -> Span {
         let silent = self.dynamics.as_ref().map_or(Span::ZERO, |all| all.silent_after(now));
-        self.line.transmitter.busy_until(now, silent)
+        let to_come = self.to_come();
+        let free_at = to_come.free_at.unwrap_or(self.line.transmitter.free_at());
+        self.line.transmitter.busy_until(now, silent, free_at, to_come.busy)
     }
 }
 

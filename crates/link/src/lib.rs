@@ -36,7 +36,7 @@ pub use channel::{
     Awgn, Budget, BurstLength, Bursts, Channel, Code, CorrelatedErrors, Errors, Fade, Lock, Outage,
 };
 pub use demand::{Action, Demand, DemandCounters, DemandSettings, DvbRcs2Settings, Terminal};
-pub use direction::{Counters, Direction, Fate, PushedOut, Settings};
+pub use direction::{Counters, Direction, Fate, PushedOut, Settings, ToCome};
 pub use dynamics::{Change, Cursor, Timeline, event_delay};
 pub use fec::{
     CodedFrame, Decoder, Encoder, Fec, FecCounters, FecSettings, LONGEST_BLOCK, Part,

@@ -22,6 +22,7 @@ pub use discipline::{AqmCounters, Content, Decisions, Discipline, Queued, Served
 pub use marker::{Marker, Marking};
 
 use sketch::Sketch;
+use units::Time;
 
 use crate::shaper::Shaper;
 
@@ -150,10 +151,10 @@ impl Queue {
         }
     }
 
-    /// How long packets waited, and how much.
-    pub fn queueing(&self) -> Queueing {
+    /// How long packets waited until `now`, and how much.
+    pub fn queueing(&self, now: Time) -> Queueing {
         match self {
-            Self::Plain(fifo) | Self::Fifo(fifo) => fifo.queueing(),
+            Self::Plain(fifo) | Self::Fifo(fifo) => fifo.queueing(now),
             Self::Scheduled(scheduled) => scheduled.queueing.clone(),
         }
     }

@@ -8,13 +8,13 @@ pub(crate) struct Transmitter {
     serialiser: Serialiser,
     /// When everything accepted so far will have left, and an outage that follows is over.
     free_at: Time,
-    /// Time spent sending, for all packets accepted so far.
-    busy: Span,
+    /// Time until then in which it does not send.
+    idle: Span,
 }
 
 impl Transmitter {
     pub fn new(rate: Rate) -> Self {
-        Self { serialiser: Serialiser::new(rate), free_at: Time::ZERO, busy: Span::ZERO }
+        Self { serialiser: Serialiser::new(rate), free_at: Time::ZERO, idle: Span::ZERO }
     }
 
     #[inline]
@@ -24,9 +24,11 @@ impl Transmitter {
 
     /// Time spent sending until `now`, of which outages take `silent` between `now` and the end of
     /// the last packet. The packets accepted and not yet sent are one block without gaps but those
-    /// of outages, so it is the time that remains.
-    pub fn busy_until(&self, now: Time, silent: Span) -> Span {
-        self.busy.saturating_sub(self.free_at.since(now).saturating_sub(silent))
+    /// of outages, so it is the time that remains. Packets that take `to_come` were accepted ahead
+    /// of time; without them it is free at `free_at`.
+    pub fn busy_until(&self, now: Time, silent: Span, free_at: Time, to_come: Span) -> Span {
+        let busy = self.free_at.since(Time::ZERO + self.idle).saturating_sub(to_come);
+        busy.saturating_sub(free_at.since(now).saturating_sub(silent))
     }
 
     /// The rate of the next packet.
@@ -39,23 +41,24 @@ impl Transmitter {
     #[inline(always)]
     pub fn send(&mut self, now: Time, bytes: u32) -> (Time, Time) {
         let (start, duration) = if now > self.free_at {
+            self.idle = self.idle + now.since(self.free_at);
             (now, self.serialiser.restart(bytes))
         } else {
             (self.free_at, self.serialiser.next(bytes))
         };
-        self.busy = self.busy + duration;
         self.free_at = start + duration;
         (start, self.free_at)
     }
 
     /// Sends from `start` to `end`, whatever it is; it must be free then.
     pub fn occupy(&mut self, start: Time, end: Time) {
-        self.busy = self.busy + end.since(start);
+        self.idle = self.idle + start.since(self.free_at);
         self.free_at = end;
     }
 
     /// Does not send before `up`. What follows is as after an idle period.
     pub fn pause_until(&mut self, up: Time) {
+        self.idle = self.idle + up.since(self.free_at);
         self.free_at = up;
         self.serialiser.restart(0);
     }
@@ -63,7 +66,6 @@ impl Transmitter {
     /// Packets that would have taken so long are not sent.
     pub fn gain(&mut self, earlier: Span) {
         self.free_at = self.free_at - earlier;
-        self.busy = self.busy - earlier;
     }
 }
 
@@ -96,24 +98,32 @@ impl Serialiser {
     /// The time that `bytes` take after an idle period.
     #[inline]
     pub fn restart(&mut self, bytes: u32) -> Span {
-        self.owed = 0;
-        self.next(bytes)
+        let (nanos, remainder) = self.divide(bytes);
+        self.owed = remainder;
+        Span::from_nanos(nanos)
     }
 
     /// The time that `bytes` take directly behind the packet before.
     #[inline]
     pub fn next(&mut self, bytes: u32) -> Span {
-        if self.cached.0 != bytes {
-            let work = u64::from(bytes) * 8 * 1_000_000_000;
-            self.cached = (bytes, work / self.rate, work % self.rate);
-        }
-        let (_, mut nanos, remainder) = self.cached;
+        let (mut nanos, remainder) = self.divide(bytes);
         self.owed += remainder;
         if self.owed >= self.rate {
             self.owed -= self.rate;
             nanos += 1;
         }
         Span::from_nanos(nanos)
+    }
+
+    /// The whole nanoseconds that `bytes` take, and the rest in units of 1 / rate.
+    #[inline]
+    fn divide(&mut self, bytes: u32) -> (u64, u64) {
+        if self.cached.0 != bytes {
+            let work = u64::from(bytes) * 8 * 1_000_000_000;
+            self.cached = (bytes, work / self.rate, work % self.rate);
+        }
+        let (_, nanos, remainder) = self.cached;
+        (nanos, remainder)
     }
 }
 

@@ -256,17 +256,18 @@ pub trait Fabric<B> {
         let _ = ways;
     }
 
-    /// Lets all things happen whose turn is before that of port number `before` at `until`, and
-    /// that were put off. They are no progress of [`advance`](Self::advance).
+    /// From now on totals are those after all things whose turn is before that of port number
+    /// `before` at `until`.
     fn settle(&mut self, until: Time, before: u32) {
         let _ = (until, before);
     }
 
-    /// Number of things that [`settle`](Self::settle) has let happen.
+    /// Number of things until [`settle`](Self::settle) that were no progress of
+    /// [`advance`](Self::advance).
     fn settled(&self) -> u64 {
         0
     }
 
-    /// Packets carried over a hop so far.
+    /// Packets carried over a hop so far, or until [`settle`](Self::settle) if that was called.
     fn hops(&self) -> u64;
 }

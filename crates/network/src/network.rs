@@ -5,11 +5,9 @@
 //! has started since is found when something else happens to the port, and at the latest just
 //! before its first packet can arrive, so that many are found at once. A port with a link layer
 //! (`link_layer`: ARQ or FEC) has up to four more. All other ports pay nothing for it. Where all
-//! packets of a port go on to one other port, many of them pass at one event (`passing`).
+//! packets of a port go on to one other port, they have no event between both (`passing`).
 //!
 //! Decisions:
-//! - No hop is skipped: collapsing uncontended hops would save a third of the events and make
-//!   queues at an instant wrong.
 
 mod arq;
 mod events;
@@ -43,43 +41,33 @@ pub struct Network<B> {
     numbers: EventNumbers,
     /// The next event of each kind and port.
     arrivals: Arrivals,
+    /// Packets that have entered a port and have not passed to it.
     hops: u64,
-    /// Events of packets that have passed because totals were read.
-    settled: u64,
 }
 
 impl<B: Clone> Network<B> {
     /// An empty network.
     pub fn new(topology: Topology) -> Self {
         let (routes, next_hop) = (Routes::new(&topology), NextHop::new(&topology));
-        let ports: Vec<_> =
-            (0..).zip(topology.ports).map(|(number, spec)| Port::new(number, spec)).collect();
+        let ports: Vec<_> = topology.ports.into_iter().map(Port::new).collect();
         let numbers = EventNumbers::new(ports.len());
-        let arrivals = Arrivals::new(0, 0);
-        let mut network = Self { routes, next_hop, ports, numbers, arrivals, hops: 0, settled: 0 };
-        network.list_events();
-        network
-    }
-
-    /// Makes an empty list of next events, for all kinds that ports have.
-    fn list_events(&mut self) {
-        let last = self.ports.iter().map(Port::last_event).max().unwrap_or(PortEvent::Arrival);
-        let numbers = self.numbers.up_to(last);
-        self.arrivals = Arrivals::new(numbers, self.numbers.at_a_time(last));
+        let last = ports.iter().map(Port::last_event).max().unwrap_or(PortEvent::Arrival);
+        let up_to_last = numbers.up_to(last);
+        let arrivals = Arrivals::new(up_to_last, up_to_last);
+        Self { routes, next_hop, ports, numbers, arrivals, hops: 0 }
     }
 
     #[inline(always)]
     fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
-        self.hops += 1;
-        let port = &mut self.ports[number];
-        match port.direction.offer(now, u32::from(packet.bytes), packet.priority) {
-            Fate::Arrives(at) => {
-                port.packets.push((at, packet));
-                if port.packets.len() == 1 {
-                    self.arrivals.insert(port.event as usize, at + port.slack);
-                }
+        let (number, fate) = self.offer(now, number, packet.bytes, packet.priority);
+        if let Fate::Arrives(at) = fate {
+            let port = &mut self.ports[number];
+            port.packets.push((at, packet));
+            if port.packets.len() == 1 {
+                self.arrivals.insert(number, at);
             }
-            fate => self.enter_otherwise(now, number, packet, fate),
+        } else {
+            self.enter_otherwise(now, number, packet, fate);
         }
     }
 
@@ -90,17 +78,17 @@ impl<B: Clone> Network<B> {
     where
         B: Copy,
     {
+        let Some((_, packet)) = self.ports[number].packets.first() else { return };
+        let (next, fate) = self.offer(now, next, packet.bytes, packet.priority);
         let Ok([from, to]) = self.ports.get_disjoint_mut([number, next]) else {
             unreachable!("a link does not lead to its own start")
         };
         let Some((_, packet)) = from.packets.first() else { return };
-        self.hops += 1;
-        let fate = to.direction.offer(now, u32::from(packet.bytes), packet.priority);
         if let Fate::Arrives(at) = fate {
             to.packets.push_with(|| (at, *packet));
             from.packets.forget_first();
             if to.packets.len() == 1 {
-                self.arrivals.insert(to.event as usize, at + to.slack);
+                self.arrivals.insert(next, at);
             }
         } else {
             let packet = *packet;
@@ -129,7 +117,7 @@ impl<B: Clone> Network<B> {
         };
         port.packets.push((at, packet));
         if port.packets.len() == 1 {
-            self.arrivals.insert(port.event as usize, at + port.slack);
+            self.arrivals.insert(number, at);
         }
     }
 
@@ -261,15 +249,14 @@ impl<B: Clone> Network<B> {
         self.plan_service(number);
     }
 
-    /// The next event is no arrival at the end of a port. Returns how many events it is.
+    /// The next event is no arrival at the end of a port.
     #[inline(never)]
-    fn advance_otherwise(&mut self, now: Time, number: usize) -> u64 {
+    fn advance_otherwise(&mut self, now: Time, number: usize) {
         let Some((event, port)) = self.numbers.event(number) else {
-            return 1; // Nothing happens any more.
+            return; // Nothing happens any more.
         };
         match event {
             PortEvent::Arrival => {}
-            PortEvent::Pass => return self.pass_all(now, port),
             PortEvent::Service => self.service_expires(now, port),
             PortEvent::Frame => match self.ports[port].link_layer.as_deref() {
                 Some(LinkLayer::Arq(_)) => self.frame_arrives(now, port),
@@ -280,7 +267,6 @@ impl<B: Clone> Network<B> {
             PortEvent::Timer => self.timer_expires(now, port),
             PortEvent::Hold => self.hold_expires(now, port),
         }
-        1
     }
 
     /// The event of the timer of port `number` happens. The timer itself may have moved on.
@@ -383,7 +369,7 @@ impl<B: Clone> Fabric<B> for Network<B> {
             return None;
         };
         let (_, packet) = port.packets.take_first()?;
-        port.delivered.count(&packet);
+        port.delivered.count(packet.bytes);
         self.arrivals.follow_earliest(port.packets.first().map(|(at, _)| *at));
         match self.next_hop.next(number as usize, packet.to) {
             Some(next) => {
@@ -413,16 +399,18 @@ impl<B: Clone> Fabric<B> for Network<B> {
                     return Advance { at, events, seen: None, port: u32::MAX };
                 };
                 events += 1;
-                port.delivered.count(packet);
+                port.delivered.count(packet.bytes);
                 self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
-                let Some(next) = self.next_hop.next(number, packet.to) else {
+                let next = if port.is_last { None } else { self.next_hop.next(number, packet.to) };
+                let Some(next) = next else {
                     let seen = look(at, packet, &Field::default());
                     port.packets.forget_first();
                     return Advance { at, events, seen: Some(seen), port: event };
                 };
                 self.pass_first(at, number, next);
             } else {
-                events += self.advance_otherwise(at, number);
+                events += 1;
+                self.advance_otherwise(at, number);
             }
             if self.next_event() > until {
                 return Advance { at, events, seen: None, port: u32::MAX };
@@ -449,7 +437,12 @@ impl<B: Clone> Fabric<B> for Network<B> {
                 feedback: port.router().map(QueueRouter::counters),
             }
         };
-        self.ports.iter_mut().map(report).collect()
+        let mut reports: Vec<_> = self.ports.iter_mut().map(report).collect();
+        for (number, to_come) in self.to_come() {
+            reports[number].delivered_packets -= to_come.packets;
+            reports[number].delivered_bytes -= to_come.bytes;
+        }
+        reports
     }
 
     fn trials(&self) -> Option<Vec<(u64, Trials)>> {
@@ -476,14 +469,17 @@ impl<B: Clone> Fabric<B> for Network<B> {
     }
 
     fn settle(&mut self, until: Time, before: u32) {
-        self.pass_before(until, before);
+        self.count_passed(until, before);
     }
 
     fn settled(&self) -> u64 {
-        self.settled
+        let passed = self
+            .to_come()
+            .map(|(number, to_come)| self.ports[number].delivered.packets - to_come.packets);
+        passed.sum()
     }
 
     fn hops(&self) -> u64 {
-        self.hops
+        self.hops + self.settled()
     }
 }

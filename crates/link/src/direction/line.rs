@@ -26,32 +26,32 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Offers a packet to `fifo`. With `IS_CHANGING`, the caller computes the arrival again, and
-    /// reports a corrupted packet to the far end itself.
+    /// Offers a packet to `fifo`, at `at`, which may still be to come at `now`. With `IS_CHANGING`,
+    /// the caller computes the arrival again, and reports a corrupted packet to the far end itself.
     #[inline(always)]
     pub(super) fn offer<const IS_CHANGING: bool>(
         &mut self,
         fifo: &mut Fifo,
-        now: Time,
+        (now, at): (Time, Time),
         bytes: u32,
         priority: Priority,
     ) -> Fate {
         let framed = self.framing.plain_bytes(bytes);
-        fifo.forget_started(now);
-        if now < self.transmitter.free_at() && fifo.turns_away(framed, priority) {
+        fifo.forget_started(at);
+        if at < self.transmitter.free_at() && fifo.turns_away(framed, priority) {
             return self.turn_away(fifo, framed, priority);
         }
         self.accepted_packets += 1;
-        let (start, left) = self.transmitter.send(now, framed);
-        if start > now {
-            fifo.push(now, start, framed, priority);
+        let (start, left) = self.transmitter.send(at, framed);
+        if start > at {
+            fifo.push(now, (at, start), framed, priority);
         }
         let arrival = left + self.delay;
         // The packet that can be corrupted is the IP packet.
         if !self.channel.corrupts(left, bytes) {
             return Fate::Arrives(arrival);
         }
-        if start > now {
+        if start > at {
             fifo.damage_last();
         }
         if IS_CHANGING {

@@ -19,6 +19,8 @@ struct Waiting {
     arrived: Time,
     /// When its transmission starts.
     start: Time,
+    /// Bytes that wait once it has joined them.
+    length: u64,
     /// Its bytes, overhead included.
     bytes: u32,
     low: bool,
@@ -61,7 +63,10 @@ pub(crate) struct Fifo {
     /// packet costs O(1) amortised.
     started: usize,
     waiting_bytes: u64,
+    /// The most bytes that waited when one of the first `measured` packets or one before them had
+    /// joined them.
     max_waiting_bytes: u64,
+    measured: usize,
     /// Packets that are recorded.
     queueing: Queueing,
 }
@@ -76,19 +81,42 @@ impl Fifo {
             started: 0,
             waiting_bytes: 0,
             max_waiting_bytes: 0,
+            measured: 0,
             queueing: Queueing::default(),
         }
     }
 
-    pub fn max_waiting_bytes(&self) -> u64 {
+    /// The most bytes that waited when a packet had joined them that came until `offered`.
+    pub fn max_waiting_bytes(&mut self, offered: Time) -> u64 {
+        let arrived = self.arrived(offered).max(self.measured);
+        let lengths = self.packets[self.measured..arrived].iter().map(|waiting| waiting.length);
+        self.max_waiting_bytes = lengths.max().unwrap_or(0).max(self.max_waiting_bytes);
+        self.measured = arrived;
         self.max_waiting_bytes
     }
 
-    /// Delays of the packets that have started.
-    pub fn queueing(&self) -> Queueing {
+    /// Delays of the packets that have started by `now`.
+    pub fn queueing(&self, now: Time) -> Queueing {
         let mut queueing = self.queueing.clone();
-        queueing.record(&self.packets[..self.started]);
+        queueing.record(&self.packets[..self.started(now)]);
         queueing
+    }
+
+    /// Number of packets that wait at `now`, of those that came until `offered`, and their bytes.
+    pub fn waiting_at(&self, now: Time, offered: Time) -> (usize, u64) {
+        let arrived = &self.packets[..self.arrived(offered)];
+        let waiting = arrived.get(self.started(now)..).unwrap_or_default();
+        (waiting.len(), waiting.iter().map(|waiting| u64::from(waiting.bytes)).sum())
+    }
+
+    /// How many of the packets had come by `offered`.
+    fn arrived(&self, offered: Time) -> usize {
+        self.packets.partition_point(|waiting| waiting.arrived <= offered)
+    }
+
+    /// How many of the packets have started by `now`.
+    fn started(&self, now: Time) -> usize {
+        self.packets.partition_point(|waiting| waiting.start <= now)
     }
 
     /// Records lengths of the queue from now on, as its link may change.
@@ -127,17 +155,20 @@ impl Fifo {
         }
     }
 
-    /// Makes room for a packet: records and removes those that have started, or allocates.
+    /// Makes room for a packet: records and removes those that have started by `now`, or allocates.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self) {
-        if 4 * self.started < 3 * self.packets.len() || self.packets.is_empty() {
+    fn make_room(&mut self, now: Time) {
+        let started = self.started(now);
+        if 4 * started < 3 * self.packets.len() || self.packets.is_empty() {
             self.packets.reserve(self.packets.len().max(AT_A_TIME));
             return;
         }
-        self.queueing.record(&self.packets[..self.started]);
-        self.packets.drain(..self.started);
-        self.started = 0;
+        self.max_waiting_bytes(now);
+        self.queueing.record(&self.packets[..started]);
+        self.packets.drain(..started);
+        self.started -= started;
+        self.measured -= started;
     }
 
     /// A packet arrives: the average queue that decides about marks changes.
@@ -161,16 +192,23 @@ impl Fifo {
         self.is_full_for(framed) || self.refuses(priority)
     }
 
-    /// Adds a packet that arrives now and whose transmission starts at `start`.
+    /// Adds a packet that arrives at `arrived`, which may still be to come at `now`, and whose
+    /// transmission starts at `start`.
     #[inline]
-    pub fn push(&mut self, now: Time, start: Time, bytes: u32, priority: Priority) {
+    pub fn push(
+        &mut self,
+        now: Time,
+        (arrived, start): (Time, Time),
+        bytes: u32,
+        priority: Priority,
+    ) {
         let low = priority == Priority::Low;
         if self.packets.len() == self.packets.capacity() {
-            self.make_room();
+            self.make_room(now);
         }
         self.waiting_bytes += u64::from(bytes);
-        self.max_waiting_bytes = self.max_waiting_bytes.max(self.waiting_bytes);
-        self.packets.push(Waiting { arrived: now, start, bytes, low, corrupted: false });
+        let length = self.waiting_bytes;
+        self.packets.push(Waiting { arrived, start, length, bytes, low, corrupted: false });
     }
 
     /// The packet that came last will be corrupted on its way.
@@ -195,6 +233,8 @@ impl Fifo {
         }
         let place = self.started + self.waiting().iter().rposition(|waiting| waiting.low)?;
         let out = self.packets.remove(place);
+        self.max_waiting_bytes = self.max_waiting_bytes.max(out.length);
+        self.measured -= usize::from(place < self.measured);
         let end = self.packets.get(place).map_or(free_at, |next| next.start);
         let earlier = end.since(out.start);
         let mut corrupted_behind = 0;

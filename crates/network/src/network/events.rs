@@ -5,8 +5,6 @@
 pub(super) enum PortEvent {
     /// The first packet on its way arrives.
     Arrival,
-    /// Packets pass to the next port, some time after they have arrived.
-    Pass,
     /// Transmissions of a discipline may have started.
     Service,
     /// The first frame of the link layer arrives.
@@ -20,15 +18,8 @@ pub(super) enum PortEvent {
 }
 
 impl PortEvent {
-    const ALL: [Self; 7] = [
-        Self::Arrival,
-        Self::Pass,
-        Self::Service,
-        Self::Frame,
-        Self::Status,
-        Self::Timer,
-        Self::Hold,
-    ];
+    const ALL: [Self; 6] =
+        [Self::Arrival, Self::Service, Self::Frame, Self::Status, Self::Timer, Self::Hold];
 }
 
 /// The numbers of events: first those of all ports for arrivals, then those for each other kind. So
@@ -47,11 +38,6 @@ impl EventNumbers {
     /// How many numbers there are if `last` is the last kind that happens.
     pub(super) fn up_to(self, last: PortEvent) -> usize {
         self.ports * (last as usize + 1)
-    }
-
-    /// How many of them may be in the list at a time: a port has one of the first two.
-    pub(super) fn at_a_time(self, last: PortEvent) -> usize {
-        self.ports * (last as usize).max(1)
     }
 
     /// The number of an event of a port.

@@ -19,13 +19,10 @@ pub(super) struct Port<B> {
     pub(super) packets: Ring<(Time, Packet<B>)>,
     pub(super) delivered: Delivered,
     pub(super) direction: Direction,
-    /// Number of the event of the first packet on its way.
-    pub(super) event: u32,
-    /// The port that all its packets enter, if they pass it many at a time; otherwise its own
-    /// number.
-    next: u32,
-    /// How long after the arrival of the first packet its event happens.
-    pub(super) slack: Span,
+    /// The port that all its packets pass to, if they do. None is on its way through this one then.
+    pub(super) passes_to: Option<u32>,
+    /// All packets that come out of it are at their destination.
+    pub(super) is_last: bool,
     /// Packets may overtake others on their way.
     pub(super) overtakes: bool,
     /// Packets may arrive twice.
@@ -60,7 +57,7 @@ impl<B> Default for Watchers<B> {
     }
 }
 
-/// Packets that have come out of a port.
+/// Packets that have come out of a port, or will come out of it if they pass to another.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivered {
     pub(super) packets: u64,
@@ -69,20 +66,19 @@ pub(super) struct Delivered {
 
 impl Delivered {
     #[inline]
-    pub(super) fn count<B>(&mut self, packet: &Packet<B>) {
+    pub(super) fn count(&mut self, bytes: u16) {
         self.packets += 1;
-        self.bytes += u64::from(packet.bytes);
+        self.bytes += u64::from(bytes);
     }
 }
 
 impl<B> Port<B> {
-    pub(super) fn new(number: u32, spec: PortSpec) -> Self {
+    pub(super) fn new(spec: PortSpec) -> Self {
         Self {
             packets: Ring::new(),
             delivered: Delivered::default(),
-            event: number,
-            next: number,
-            slack: Span::ZERO,
+            passes_to: None,
+            is_last: false,
             held: Held::new(),
             watchers: None,
             compressor: None,
@@ -94,17 +90,6 @@ impl<B> Port<B> {
             duplicates: spec.direction.settings().duplication.is_some(),
             direction: spec.direction,
         }
-    }
-
-    /// All packets that come out of it enter port `next`. Their event, number `event`, happens
-    /// `slack` after the arrival of the first.
-    pub(super) fn put_off(&mut self, event: u32, next: u32, slack: Span) {
-        (self.event, self.next, self.slack) = (event, next, slack);
-    }
-
-    /// The port to which many packets pass at one event, if they do.
-    pub(super) fn passes_to(&self) -> Option<usize> {
-        (self.slack > Span::ZERO).then_some(self.next as usize)
     }
 
     /// Returns true if a packet departs as soon as those before it have left, and arrives a
@@ -119,17 +104,10 @@ impl<B> Port<B> {
             && self.is_unobserved()
     }
 
-    /// When the event of the first packet on its way happens.
-    #[inline]
-    pub(super) fn next_event(&self) -> Option<Time> {
-        self.packets.first().map(|(at, _)| *at + self.slack)
-    }
-
     /// The last kind of event that it has.
     pub(super) fn last_event(&self) -> PortEvent {
         let discipline = match self.direction.is_scheduled() {
             true => PortEvent::Service,
-            false if self.passes_to().is_some() => PortEvent::Pass,
             false => PortEvent::Arrival,
         };
         self.link_layer.as_ref().map_or(discipline, |layer| layer.last_event())

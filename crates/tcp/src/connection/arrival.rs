@@ -83,9 +83,29 @@ impl Halves {
     #[inline(always)]
     fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, number: u64) {
         let window = u64::from(segment.window) << self.agreed.peer_shift;
-        if segment.sack_blocks == 0 && self.sender.knows_already(sequence, window) {
-            return;
+        if segment.sack_blocks == 0 {
+            if self.sender.knows_already(sequence, window) {
+                return;
+            }
+            if !segment.flags.contains(Flags::ECE) && self.sender.is_plain_ack(number) {
+                let round_trip = self.agreed.timestamps.then(|| round_trip(now, segment.echo));
+                let advertised = (sequence, window);
+                self.sender.on_plain_ack(now, &self.config, number, advertised, round_trip);
+                return;
+            }
         }
+        self.take_other_acknowledgement(now, segment, sequence, number);
+    }
+
+    /// Not inlined, so that a [plain](crate::sender::Sender::is_plain_ack) ACK has the registers.
+    #[inline(never)]
+    fn take_other_acknowledgement(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        sequence: u64,
+        number: u64,
+    ) {
         // A connection that reports each mark has no ordinary segments.
         let marked = segment.flags.contains(Flags::ECE);
         let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number, marked);

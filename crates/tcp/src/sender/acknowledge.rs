@@ -10,8 +10,8 @@ use crate::segment::Block;
 use super::core::Core;
 use super::episode::Phase;
 use super::measurement::AckedBytes;
-use super::recovery::LossRecovery;
-use super::{buffer, measurement, path_mtu, reduction};
+use super::recovery::{AnyRecovery, LossRecovery};
+use super::{Sender, buffer, measurement, path_mtu, reduction};
 
 /// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,58 @@ impl<'a> Blocks<'a> {
     pub(crate) fn ranges(self) -> impl Iterator<Item = Range> + use<'a> {
         let Self { blocks, space, near } = self;
         blocks.iter().filter_map(move |block| block.unwrap(space, near))
+    }
+}
+
+impl Sender {
+    /// Returns true if an ACK up to `number` without SACK blocks and marks is plain: it
+    /// acknowledges new data, nothing is missing, and nothing looks at single segments.
+    #[inline(always)]
+    pub(crate) fn is_plain_ack(&self, number: u64) -> bool {
+        let Self { recovery, core } = self;
+        core.is_plain
+            && !core.is_bounded
+            && core.episode.phase == Phase::Open
+            && !core.timers.persisting
+            && number > core.stream.una
+            && matches!(recovery, AnyRecovery::Classic(_))
+    }
+
+    /// Takes in an ACK that [is plain](Self::is_plain_ack): the steps of [`process`] that it has.
+    #[inline(always)]
+    pub(crate) fn on_plain_ack(
+        &mut self,
+        now: Time,
+        config: &Config,
+        number: u64,
+        (sequence, window): (u64, u64),
+        round_trip: Option<Span>,
+    ) {
+        let core = &mut self.core;
+        core.episode.quota = u32::MAX;
+        core.peer.window_from = sequence;
+        core.peer.advertise(window);
+        core.peer.usable = window;
+        let acked = number - core.stream.una;
+        let full = !config.window_validation
+            || core.usage.note(&core.stream, core.controller.window().cwnd);
+        core.stream.una = number;
+        core.stream.fill_buffer(config.send_buffer);
+        core.scoreboard.acknowledge(number);
+        let timed = core.take_timed(now, number);
+        core.sample_rtt(config, round_trip, acked, timed);
+        core.timers.retries = 0;
+        core.episode.duplicates = 0;
+        core.episode.limited = 0;
+        let flight = core.stream.flight();
+        let limited = full || core.usage.uses_half(core.controller.window());
+        core.grow(now, acked, flight, limited);
+        if flight == 0 {
+            core.timers.stop();
+        } else {
+            core.restart_timer(now);
+        }
+        core.note_end_of_ack(now);
     }
 }
 
@@ -319,13 +371,13 @@ impl Core {
     pub(crate) fn sample_rtt(
         &mut self,
         config: &Config,
-        ack: &Acknowledgement,
+        round_trip: Option<Span>,
         acked: u64,
         timed: Option<Span>,
     ) {
-        if let Some(sample) = ack.round_trip.or(timed) {
+        if let Some(sample) = round_trip.or(timed) {
             let per_round =
-                if ack.round_trip.is_some() { self.acks_per_round(config, acked) } else { 1 };
+                if round_trip.is_some() { self.acks_per_round(config, acked) } else { 1 };
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }

@@ -127,7 +127,7 @@ pub(crate) trait LossRecovery {
         acked: u64,
         timed: Option<Span>,
     ) {
-        core.sample_rtt(config, ack, acked, timed);
+        core.sample_rtt(config, ack.round_trip, acked, timed);
     }
 
     /// Judges what is outstanding after an ACK of `acked` bytes, before the controller gets it.

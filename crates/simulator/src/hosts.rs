@@ -17,7 +17,7 @@ use runtime::{End, EndpointId, Ends, Hearer, News, Pair, Side, Signal};
 use scenario::Scenario;
 use scenario::model::{Node, Proxy};
 use tcp::Segment;
-use transport::PathCache;
+use transport::{PathCache, Written};
 use units::{Rate, Span, Time};
 use wire::feedback::Field;
 
@@ -173,16 +173,23 @@ impl<C: Connection> Endpoint<C> {
     ) {
         // One place for all packets: each is written here, and copied to where it waits.
         let mut packet = self.blank(C::Packet::default(), Priority::Normal);
-        while self.connection.write_packet(now, &mut packet.body.packet) {
+        loop {
+            let written = self.connection.write_packet(now, &mut packet.body.packet);
+            if written == Written::Nothing {
+                break;
+            }
             if let Some(Witness { observer, end }) = &mut witness {
                 self.show(now, end, &packet.body.packet, observer);
             }
             if fabric.has_fields() {
                 self.send_with_field(now, std::mem::take(&mut packet.body.packet), fabric);
-                continue;
+            } else {
+                self.address(&mut packet);
+                C::Packet::send(fabric, now, self.node, &mut packet);
             }
-            self.address(&mut packet);
-            C::Packet::send(fabric, now, self.node, &mut packet);
+            if written == Written::Last {
+                break;
+            }
         }
         if self.connection.may_have_low_priority() {
             self.send_low_priority(now, fabric, witness);

@@ -46,6 +46,17 @@ impl AddAssign for Counters {
     }
 }
 
+/// Result of writing the next packet to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// There is none.
+    Nothing,
+    /// It is written, and there may be another one.
+    Packet,
+    /// It is written, and there is no other one.
+    Last,
+}
+
 /// Why a connection ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbortCause {
@@ -142,16 +153,16 @@ pub trait Endpoint {
     /// The next packet to send, if there is one.
     fn next_packet(&mut self, now: Time) -> Option<Self::Packet>;
 
-    /// Writes the next packet to send into `packet`. Returns false if there is none; then `packet`
-    /// means nothing. Until then, nothing else is called.
+    /// Writes the next packet to send into `packet`, which means nothing if there is none. Until
+    /// then, or until the last one is written, nothing else is called.
     #[inline]
-    fn write_packet(&mut self, now: Time, packet: &mut Self::Packet) -> bool {
+    fn write_packet(&mut self, now: Time, packet: &mut Self::Packet) -> Written {
         match self.next_packet(now) {
             Some(next) => {
                 *packet = next;
-                true
+                Written::Packet
             }
-            None => false,
+            None => Written::Nothing,
         }
     }
 

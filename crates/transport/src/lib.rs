@@ -34,7 +34,7 @@ mod streams;
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use datagrams::{Datagram, Datagrams, LEAST_DATAGRAM};
 pub use delivery::Delivery;
-pub use endpoint::{AbortCause, Counters, Endpoint, Sample};
+pub use endpoint::{AbortCause, Counters, Endpoint, Sample, Written};
 pub use limits::{Limit, LimitClock, Limits};
 pub use pacing::{Pacer, Pacing, usual_rate};
 pub use path_cache::{KnownPath, PathCache};

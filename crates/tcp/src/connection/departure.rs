@@ -1,6 +1,7 @@
 //! The next segment to send: its data, its acknowledgement and its options.
 
 use congestion::Ecn;
+use transport::Written;
 use units::Time;
 
 use crate::segment::{Block, Flags, Options, Segment};
@@ -83,12 +84,11 @@ impl Halves {
         self.receiver.ack_sent();
     }
 
-    /// Returns true if the next segment may carry data. A duplicate ACK does not, or it is none
-    /// (RFC 5681 section 2).
+    /// Returns true if the next segment has to be a duplicate ACK, which does not carry data, or it
+    /// is none (RFC 5681 section 2).
     #[inline(always)]
-    fn may_send_data(&self) -> bool {
-        let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
-        !duplicate && self.sender.has_work()
+    fn owes_duplicate(&self) -> bool {
+        self.receiver.ack_is_due() && self.receiver.has_gaps()
     }
 
     /// Not inlined, or the clock would be read for each call that sends nothing, too.
@@ -121,42 +121,45 @@ impl Halves {
 }
 
 impl Connection {
-    /// Writes the next segment to be sent. Returns false if there is none. A segment that is
-    /// returned is moved several times until it is where it waits. With `IN_A_ROW` nothing but this
-    /// happens to the connection until there is none.
+    /// Writes the next segment to be sent. A segment that is returned is moved several times until
+    /// it is where it waits. With `IN_A_ROW` nothing but this happens to the connection until there
+    /// is none.
     #[inline(always)]
     pub(super) fn write_segment<const IN_A_ROW: bool>(
         &mut self,
         now: Time,
         segment: &mut Segment,
-    ) -> bool {
+    ) -> Written {
         let in_burst = IN_A_ROW && transmit::is_in_burst(&self.halves.sender);
         if !in_burst && self.urgent != Urgent::Nothing {
             return self.write_urgent(now, segment);
         }
-        if (in_burst || (self.halves.may_send_data() && self.is_established()))
+        let has_work = in_burst || self.halves.sender.has_work();
+        if has_work
+            && (in_burst || (!self.halves.owes_duplicate() && self.is_established()))
             && let Some(chunk) = self.halves.sender.next_chunk::<IN_A_ROW>(now, &self.halves.config)
         {
             self.halves.write_data(now, chunk, segment);
-            return true;
+            let is_last = IN_A_ROW && transmit::stops_behind_burst(&mut self.halves.sender, now);
+            return if is_last { Written::Last } else { Written::Packet };
         }
         if IN_A_ROW {
             transmit::end_burst(&mut self.halves.sender);
         }
         if !self.halves.receiver.ack_is_due() {
-            return false;
+            return Written::Nothing;
         }
         self.halves.write_bare(now, self.halves.sender.number_without_data(), segment);
         if self.marks.is_some() {
             self.complete_ack(now, segment);
         }
-        true
+        if has_work { Written::Packet } else { Written::Last }
     }
 
     /// The segment that goes before everything else.
     #[cold]
     #[inline(never)]
-    fn write_urgent(&mut self, now: Time, segment: &mut Segment) -> bool {
+    fn write_urgent(&mut self, now: Time, segment: &mut Segment) -> Written {
         let urgent = if self.urgent == Urgent::Syn {
             self.next_syn(now)
         } else {
@@ -171,7 +174,7 @@ impl Connection {
             }
         };
         *segment = urgent.unwrap_or_default();
-        urgent.is_some()
+        if urgent.is_some() { Written::Packet } else { Written::Nothing }
     }
 
     /// Adds to an ACK what a connection reports of marks or of missing data.

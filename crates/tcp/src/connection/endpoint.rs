@@ -2,7 +2,7 @@
 
 use congestion::{Controller, Ecn};
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint, Limits, Sample};
+use transport::{AbortCause, Counters, Endpoint, Limits, Sample, Written};
 use units::Time;
 use wire::feedback::Field;
 
@@ -167,11 +167,12 @@ impl Endpoint for Connection {
 
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         let mut segment = Segment::default();
-        self.write_segment::<false>(now, &mut segment).then_some(segment)
+        let written = self.write_segment::<false>(now, &mut segment);
+        (written != Written::Nothing).then_some(segment)
     }
 
     #[inline(always)]
-    fn write_packet(&mut self, now: Time, packet: &mut Segment) -> bool {
+    fn write_packet(&mut self, now: Time, packet: &mut Segment) -> Written {
         self.write_segment::<true>(now, packet)
     }
 

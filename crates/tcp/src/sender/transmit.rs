@@ -397,6 +397,19 @@ pub(crate) fn is_in_burst(sender: &Sender) -> bool {
     sender.core.row_goes_on_behind(sender.core.stream.max)
 }
 
+/// Returns true if the segment that was sent last ends a row, and the sender then stops at once.
+#[inline(always)]
+pub(crate) fn stops_behind_burst(sender: &mut Sender, now: Time) -> bool {
+    let core = &mut sender.core;
+    let Some(held_by) = core.burst.stop else { return false };
+    if core.row_goes_on_behind(core.stream.max) {
+        return false;
+    }
+    core.note_stop(now, held_by);
+    stop_row(core);
+    true
+}
+
 /// The row of segments is over: what limits the next one may have changed.
 #[inline(always)]
 pub(crate) fn end_burst(sender: &mut Sender) {

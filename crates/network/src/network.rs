@@ -59,9 +59,10 @@ impl<B: Clone> Network<B> {
 
     #[inline(always)]
     fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
-        let (number, fate) = self.offer(now, number, packet.bytes, packet.priority);
+        self.hops += 1;
+        let Packet { bytes, priority, .. } = packet;
+        let (port, number, fate) = passing::offer(&mut self.ports, now, number, bytes, priority);
         if let Fate::Arrives(at) = fate {
-            let port = &mut self.ports[number];
             port.packets.push((at, packet));
             if port.packets.len() == 1 {
                 self.arrivals.insert(number, at);
@@ -79,7 +80,9 @@ impl<B: Clone> Network<B> {
         B: Copy,
     {
         let Some((_, packet)) = self.ports[number].packets.first() else { return };
-        let (next, fate) = self.offer(now, next, packet.bytes, packet.priority);
+        let Packet { bytes, priority, .. } = *packet;
+        self.hops += 1;
+        let (_, next, fate) = passing::offer(&mut self.ports, now, next, bytes, priority);
         let Ok([from, to]) = self.ports.get_disjoint_mut([number, next]) else {
             unreachable!("a link does not lead to its own start")
         };

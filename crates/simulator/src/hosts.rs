@@ -182,7 +182,7 @@ impl<C: Connection> Endpoint<C> {
                 self.show(now, end, &packet.body.packet, observer);
             }
             if fabric.has_fields() {
-                self.send_with_field(now, std::mem::take(&mut packet.body.packet), fabric);
+                self.send_with_field(now, packet.body.packet.clone(), fabric);
             } else {
                 self.address(&mut packet);
                 C::Packet::send(fabric, now, self.node, &mut packet);

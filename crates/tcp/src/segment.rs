@@ -52,6 +52,12 @@ impl Flags {
         if wanted { self.with(other) } else { self }
     }
 
+    /// These bits without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// AE, ECE and CWR of these bits.
     #[must_use]
     pub const fn of_ecn(self) -> Self {

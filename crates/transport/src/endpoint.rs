@@ -154,7 +154,8 @@ pub trait Endpoint {
     fn next_packet(&mut self, now: Time) -> Option<Self::Packet>;
 
     /// Writes the next packet to send into `packet`, which means nothing if there is none. Until
-    /// then, or until the last one is written, nothing else is called.
+    /// then, or until the last one is written, nothing else is called. Between two calls, packets
+    /// of plain data stay in it as they are.
     #[inline]
     fn write_packet(&mut self, now: Time, packet: &mut Self::Packet) -> Written {
         match self.next_packet(now) {

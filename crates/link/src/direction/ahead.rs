@@ -3,8 +3,8 @@
 //! Where all packets of a direction come out of one other direction with a plain queue, it is known
 //! when they come as soon as the other has accepted them. They can be offered then: nothing comes
 //! between them, and queue, transmitter, channel and delay look at the time of the offer only. Just
-//! totals would be those of a later time. So the direction keeps the offers whose time has not come,
-//! and totals are those without them.
+//! totals would be those of a later time. So the direction keeps the offers whose time has not
+//! come, and totals are those without them.
 
 use units::{Span, Time};
 

@@ -19,6 +19,7 @@ use link::{Fate, Priority, ToCome};
 use crate::fabric::NodeId;
 
 use super::Network;
+use super::port::Port;
 
 impl<B> Network<B> {
     /// Returns true if packets pass to this port.
@@ -92,46 +93,6 @@ impl<B: Clone> Network<B> {
         }
     }
 
-    /// Offers a packet to port `number`, and to those that it passes to, ahead of time. Returns its
-    /// fate in the last of them, and the number of that.
-    #[inline(always)]
-    pub(super) fn offer(
-        &mut self,
-        now: Time,
-        number: usize,
-        bytes: u16,
-        priority: Priority,
-    ) -> (usize, Fate) {
-        self.hops += 1;
-        let port = &mut self.ports[number];
-        let fate = port.direction.offer(now, bytes.into(), priority);
-        let (Fate::Arrives(at), Some(next)) = (fate, port.passes_to) else { return (number, fate) };
-        port.delivered.count(bytes);
-        let number = next as usize;
-        let port = &mut self.ports[number];
-        let fate = port.direction.offer_ahead(now, at, bytes.into(), priority);
-        let (Fate::Arrives(at), Some(_)) = (fate, port.passes_to) else { return (number, fate) };
-        self.offer_on(now, (number, at), bytes, priority)
-    }
-
-    /// Likewise for a packet that comes out of port `number` at `at` and passes to another.
-    #[inline(never)]
-    fn offer_on(
-        &mut self,
-        now: Time,
-        (mut number, at): (usize, Time),
-        bytes: u16,
-        priority: Priority,
-    ) -> (usize, Fate) {
-        let mut fate = Fate::Arrives(at);
-        while let (Fate::Arrives(at), Some(next)) = (fate, self.ports[number].passes_to) {
-            self.ports[number].delivered.count(bytes);
-            number = next as usize;
-            fate = self.ports[number].direction.offer_ahead(now, at, bytes.into(), priority);
-        }
-        (number, fate)
-    }
-
     /// Totals are those after all that happens before the turn of port number `before` at `until`.
     pub(super) fn count_passed(&mut self, until: Time, before: u32) {
         for number in 0..self.ports.len() {
@@ -141,4 +102,47 @@ impl<B: Clone> Network<B> {
             self.ports[next as usize].direction.count_offers_until(until);
         }
     }
+}
+
+/// Offers a packet to port `number`, and to those that it passes to, ahead of time. Returns the
+/// last of them, its number, and the fate of the packet in it.
+#[inline(always)]
+pub(super) fn offer<B>(
+    ports: &mut [Port<B>],
+    now: Time,
+    number: usize,
+    bytes: u16,
+    priority: Priority,
+) -> (&mut Port<B>, usize, Fate) {
+    let port = &mut ports[number];
+    let fate = port.direction.offer(now, bytes.into(), priority);
+    let (Fate::Arrives(at), Some(next)) = (fate, port.passes_to) else {
+        return (&mut ports[number], number, fate);
+    };
+    port.delivered.count(bytes);
+    let number = next as usize;
+    let port = &mut ports[number];
+    let fate = port.direction.offer_ahead(now, at, bytes.into(), priority);
+    let (Fate::Arrives(at), Some(_)) = (fate, port.passes_to) else {
+        return (&mut ports[number], number, fate);
+    };
+    offer_on(ports, now, (number, at), bytes, priority)
+}
+
+/// Likewise for a packet that comes out of port `number` at `at` and passes to another.
+#[inline(never)]
+fn offer_on<B>(
+    ports: &mut [Port<B>],
+    now: Time,
+    (mut number, at): (usize, Time),
+    bytes: u16,
+    priority: Priority,
+) -> (&mut Port<B>, usize, Fate) {
+    let mut fate = Fate::Arrives(at);
+    while let (Fate::Arrives(at), Some(next)) = (fate, ports[number].passes_to) {
+        ports[number].delivered.count(bytes);
+        number = next as usize;
+        fate = ports[number].direction.offer_ahead(now, at, bytes.into(), priority);
+    }
+    (&mut ports[number], number, fate)
 }

@@ -32,6 +32,28 @@ impl Halves {
         }
     }
 
+    /// Returns true if the next segment of a row differs from `segment` only in its piece of the
+    /// stream: the acknowledgement is the same, nothing follows single ACKs, and neither reports
+    /// of what has arrived nor those of marks come in only one of them.
+    #[inline(always)]
+    fn repeats_header(&self, segment: &Segment) -> bool {
+        segment.sack_blocks == 0
+            && !self.receiver.has_gaps()
+            && !self.receiver.looks_at_acks()
+            && self.agreed.ecn == Ecn::Off
+    }
+
+    /// Writes the segment of a piece of the stream over that of the piece before it.
+    #[inline(always)]
+    fn write_over(&self, chunk: Chunk, segment: &mut Segment) {
+        #[expect(clippy::cast_possible_truncation, reason = "at most a full segment")]
+        let payload = chunk.length as u16;
+        segment.sequence = self.out.wrap(chunk.start);
+        segment.payload = payload;
+        let flags = segment.flags.without(Flags::PSH.with(Flags::FIN));
+        segment.flags = flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
+    }
+
     /// A segment of new data, or a FIN, of a connection with ECN. Neither retransmissions nor bare
     /// ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
     #[inline(never)]
@@ -123,7 +145,7 @@ impl Halves {
 impl Connection {
     /// Writes the next segment to be sent. A segment that is returned is moved several times until
     /// it is where it waits. With `IN_A_ROW` nothing but this happens to the connection until there
-    /// is none.
+    /// is none, and `segment` is the last one, if there was one.
     #[inline(always)]
     pub(super) fn write_segment<const IN_A_ROW: bool>(
         &mut self,
@@ -139,7 +161,11 @@ impl Connection {
             && (in_burst || (!self.halves.owes_duplicate() && self.is_established()))
             && let Some(chunk) = self.halves.sender.next_chunk::<IN_A_ROW>(now, &self.halves.config)
         {
-            self.halves.write_data(now, chunk, segment);
+            if in_burst && self.halves.repeats_header(segment) {
+                self.halves.write_over(chunk, segment);
+            } else {
+                self.halves.write_data(now, chunk, segment);
+            }
             let is_last = IN_A_ROW && transmit::stops_behind_burst(&mut self.halves.sender, now);
             return if is_last { Written::Last } else { Written::Packet };
         }

@@ -80,6 +80,12 @@ impl Receiver {
         self.looks_at_segments
     }
 
+    /// Returns true if each ACK that leaves is looked at.
+    #[inline]
+    pub(crate) fn looks_at_acks(&self) -> bool {
+        self.looks_at_acks
+    }
+
     /// Returns true if [`time_ack`](Self::time_ack) is to be called for data.
     pub(crate) fn times_acks(&self) -> bool {
         self.timing.is_some()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 from bentpipe import _native
@@ -288,6 +289,7 @@ def unit_beside(words: str, unit: str) -> str:
     return "" if unit in ("1", COUNT) or is_named else unit
 
 
+@cache
 def parse(text: str) -> Taken:
     """The parts of a quantity's name; `ValueError` with the nearest valid name."""
     call = CALL.fullmatch(text)

@@ -139,16 +139,16 @@ impl RttEstimator {
 
     /// A sample of a segment that was sent once (rules 2.2 and 2.3). Ends any back-off.
     pub fn sample(&mut self, config: &RtoConfig, sample: Span, progress: Progress) {
-        let r = sample.as_nanos() as f64;
+        let r = as_float(sample);
         match config.estimator {
             Estimator::Rfc6298 => self.smooth(config, r, progress.per_round),
             Estimator::Linux => self.smooth_like_linux(config, r, progress),
         }
-        self.smoothed = Span::from_nanos(self.srtt as u64);
+        self.smoothed = as_span(self.srtt);
         self.min = self.min.min(sample);
         self.samples.record(sample.as_nanos().max(1));
-        let margin = (config.granularity.as_nanos() as f64).max(config.k * self.rttvar);
-        let exact = Span::from_nanos((self.srtt + margin) as u64);
+        let margin = as_float(config.granularity).max(config.k * self.rttvar);
+        let exact = as_span(self.srtt + margin);
         if exact > self.in_ticks || self.in_ticks - exact >= config.granularity {
             self.in_ticks = exact.round_up_to(config.granularity);
         }
@@ -182,7 +182,7 @@ impl RttEstimator {
     /// smaller one only once in each, and never adds less than the lower bound. A sample below SRTT
     /// raises the mean deviation by the product of both gains: a queue that empties is no reason
     /// for patience. After `tcp_rtt_estimator` of Linux.
-    #[cold]
+    #[inline(never)]
     fn smooth_like_linux(&mut self, config: &RtoConfig, r: f64, progress: Progress) {
         // Needed once a round trip, and a division.
         let least = || config.min.as_nanos() as f64 / config.k;
@@ -254,6 +254,19 @@ impl RttEstimator {
     pub fn min(&self) -> Option<Span> {
         self.sampled.then_some(self.min)
     }
+}
+
+/// Nanoseconds of a span. A signed number is converted with one instruction, and no span of a round
+/// trip is too large for it.
+#[inline]
+fn as_float(span: Span) -> f64 {
+    span.as_nanos().cast_signed() as f64
+}
+
+/// Likewise in the other direction.
+#[inline]
+fn as_span(nanos: f64) -> Span {
+    Span::from_nanos((nanos as i64).cast_unsigned())
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl Receiver {
 
     /// A segment has been taken in. Decides when it is acknowledged, where Linux does not do so
     /// after a fixed time.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn time_ack(&mut self, now: Time, config: &Config, path: Path, arrived: Arrived) {
         let Arrived { length, push, in_order, may_grow } = arrived;
         let (window, timer) = (self.last_window(), self.ack_at);

@@ -31,7 +31,7 @@ pub(super) fn fill(core: &mut Core, config: &Config) {
 }
 
 /// Data was acknowledged, which has left the send buffer.
-#[cold]
+#[inline(never)]
 fn take_acknowledged(core: &mut Core) {
     let Core { features, stream, .. } = core;
     if let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut()) {
@@ -65,7 +65,7 @@ pub(super) fn congestion_window(controller: &AnyController) -> CongestionWindow 
 
 /// All that may leave has left: the application goes on writing, if it is not asleep or wakes
 /// up. Returns true if it has written something.
-#[cold]
+#[inline(never)]
 pub(super) fn write_on(core: &mut Core) -> bool {
     if core.stream.una == 0 {
         return false;

@@ -123,7 +123,9 @@ impl Rack {
     ) {
         let round_trip = now.since(segment.sent_at);
         self.highest = self.highest.max(segment.end);
-        self.sent_last = self.sent_last.max(Some(segment.sent_at));
+        if self.sent_last.is_none_or(|last| last < segment.sent_at) {
+            self.sent_last = Some(segment.sent_at);
+        }
         if segment.again {
             let sent = timestamp(segment.sent_at);
             let sent_later = echoed().is_some_and(|echoed| (echoed.wrapping_sub(sent) as i32) < 0);

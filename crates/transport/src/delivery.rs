@@ -1,36 +1,22 @@
-//! Records of segments in flight, and samples of the delivery rate from them.
+//! Samples of the delivery rate from records of the segments in flight.
 //!
 //! Source: draft-ietf-ccwg-bbr section 4.1. Each record has the amount of delivered data, and its
 //! time, at the transmission of the segment. The acknowledgement then gives the amount delivered
 //! since. The interval of the sample is the longer of the send and the ACK interval, so that a
 //! burst of ACKs or of segments does not look like bandwidth.
 //!
-//! Records are kept only for controllers that need them. They are contiguous and sorted: added at
-//! the upper end, removed at the lower end, and found by binary search.
+//! Only controllers that need them have samples. Others that need round trips have
+//! [`RoundTrips`](crate::RoundTrips).
 //!
 //! Decisions:
 //! - The application's limit is noted when it writes: ends with nothing to send are not asked;
 //!   Linux asks at the same point, and BBR must not take a page for the path.
 
-use std::collections::VecDeque;
-
 use congestion::{LostSegment, RateSample};
-use units::{Span, Time, shrink_if_empty};
+use units::{Span, Time};
 
-use crate::pieces::pieces_up_to;
 use crate::ranges::Range;
-
-/// A segment from the end of the record before it to `end`.
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    end: u64,
-    sent_at: Time,
-    stamp: Stamp,
-    delivered: bool,
-    lost: bool,
-    /// It was sent more than once.
-    again: bool,
-}
+use crate::records::{Record, Records};
 
 /// The state of delivery when a segment was sent.
 #[derive(Clone, Copy, Debug)]
@@ -51,10 +37,10 @@ struct Newest {
     stamp: Stamp,
 }
 
-/// Records of all that is outstanding.
+/// Records of all that is outstanding, and what has been delivered.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
-    records: VecDeque<Record>,
+    records: Records<Stamp>,
     delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
@@ -62,61 +48,31 @@ pub struct Delivery {
     /// Bytes delivered before which a segment may have been held back by the application.
     app_limited_until: Option<u64>,
     newest: Option<Newest>,
-    round_trip: RoundTrip,
-}
-
-/// RTT sample of the ACK being processed.
-#[derive(Clone, Copy, Debug, Default)]
-struct RoundTrip {
-    /// When the youngest segment was sent that it delivers and that was sent once.
-    sent_at: Option<Time>,
-    /// It acknowledges cumulatively what was sent twice: which copy it answers is unknown, and so
-    /// is why it comes now.
-    ambiguous: bool,
-}
-
-impl RoundTrip {
-    fn take_in(&mut self, record: &Record) {
-        if !record.delivered && !record.again {
-            self.sent_at = self.sent_at.max(Some(record.sent_at));
-        }
-    }
 }
 
 impl Delivery {
     /// New data up to `end` is sent while `pipe` bytes are in the network.
-    #[inline]
+    #[inline(always)]
     pub fn on_new(&mut self, now: Time, length: u64, end: u64, pipe: u64) {
-        if pipe == 0 {
-            self.first_sent_at = now;
-            self.delivered_at = now;
-        }
-        let stamp = self.stamp(pipe + length);
-        self.records.push_back(Record {
-            end,
-            sent_at: now,
-            stamp,
-            delivered: false,
-            lost: false,
-            again: false,
-        });
+        self.begin_if_silent(now, pipe);
+        self.records.on_new(now, end, self.stamp(pipe + length));
     }
 
     /// `range` is retransmitted while `pipe` bytes are in the network. Everything up to `una` is
     /// acknowledged.
+    #[inline(never)]
     pub fn on_again(&mut self, now: Time, range: Range, una: u64, pipe: u64) {
+        self.begin_if_silent(now, pipe);
+        let stamp = self.stamp(pipe + range.len());
+        self.records.on_again(now, range, una, stamp);
+    }
+
+    /// Without anything in the network, the interval of a sample begins with what is sent now.
+    #[inline]
+    fn begin_if_silent(&mut self, now: Time, pipe: u64) {
         if pipe == 0 {
             self.first_sent_at = now;
             self.delivered_at = now;
-        }
-        self.split(una, range.start);
-        self.split(una, range.end);
-        let stamp = self.stamp(pipe + range.len());
-        for record in overlapping(&mut self.records, range).filter(|record| !record.delivered) {
-            record.sent_at = now;
-            record.stamp = stamp;
-            record.lost = false;
-            record.again = true;
         }
     }
 
@@ -127,39 +83,26 @@ impl Delivery {
 
     /// `range` was acknowledged selectively for the first time.
     pub fn on_sacked(&mut self, now: Time, range: Range) {
-        let Self { records, newest, round_trip, .. } = self;
-        for record in overlapping(records, range).filter(|record| record.end <= range.end) {
-            round_trip.take_in(record);
-            take(newest, record);
-        }
+        let Self { records, newest, .. } = self;
+        records.sacked(range, |record| take(newest, record));
         self.count(now, range.len());
     }
 
     /// Everything up to `una` was acknowledged; `bytes` of it for the first time.
     pub fn on_acknowledged(&mut self, now: Time, una: u64, bytes: u64) {
-        let Self { records, newest, round_trip, .. } = self;
-        while let Some(record) = records.front_mut()
-            && record.end <= una
-        {
-            round_trip.ambiguous |= record.again;
-            round_trip.take_in(record);
-            take(newest, record);
-            records.pop_front();
-        }
-        shrink_if_empty(records);
+        let Self { records, newest, .. } = self;
+        records.acknowledged(una, |record| take(newest, record));
         self.count(now, bytes);
     }
 
     /// Segments below `una` are given up: they count neither as delivered nor as lost.
     pub fn forget(&mut self, una: u64) {
-        while self.records.front().is_some_and(|record| record.end <= una) {
-            self.records.pop_front();
-        }
+        self.records.forget(una);
     }
 
     /// Gives back the memory of records that are no longer there.
     pub fn shrink(&mut self) {
-        self.records.shrink_to_fit();
+        self.records.shrink();
     }
 
     fn count(&mut self, now: Time, bytes: u64) {
@@ -174,7 +117,7 @@ impl Delivery {
     pub fn on_lost(&mut self, now: Time, range: Range, mut tell: impl FnMut(&LostSegment)) {
         let mut lost = self.lost;
         let mut start = range.start;
-        for record in overlapping(&mut self.records, range) {
+        for record in self.records.overlapping(range) {
             let bytes = record.end.min(range.end) - start;
             start = record.end;
             if record.delivered || record.lost {
@@ -196,15 +139,13 @@ impl Delivery {
 
     /// Time at which the first unacknowledged segment was last sent.
     pub fn head_sent(&self) -> Option<Time> {
-        self.records.front().map(|record| record.sent_at)
+        self.records.head_sent()
     }
 
-    /// The round-trip time that the ACK just processed has measured: since the youngest segment was
-    /// sent that it delivers, if that was sent once. An ACK that also acknowledges cumulatively
-    /// what was sent twice measures none, as in Linux (`tcp_clean_rtx_queue`).
+    /// The round-trip time that the ACK just processed has measured: see
+    /// [`Records::take_round_trip`].
     pub fn take_round_trip(&mut self, now: Time) -> Option<Span> {
-        let RoundTrip { sent_at, ambiguous } = std::mem::take(&mut self.round_trip);
-        sent_at.filter(|_| !ambiguous).map(|sent| now.since(sent))
+        self.records.take_round_trip(now)
     }
 
     /// The sample of the ACK that was just processed, if it delivered anything.
@@ -237,36 +178,11 @@ impl Delivery {
             app_limited: self.app_limited_until.is_some(),
         }
     }
-
-    /// Makes two records of the one that `position` is inside of. Segments that were sent before
-    /// the path narrowed are retransmitted in parts, and only a part that is has a new stamp.
-    fn split(&mut self, una: u64, position: u64) {
-        let index = pieces_up_to(&self.records, position, |record| record.end);
-        let start = index.checked_sub(1).map_or(una, |before| self.records[before].end);
-        if start < position
-            && let Some(record) = self.records.get(index).copied()
-        {
-            self.records.insert(index, Record { end: position, ..record });
-        }
-    }
 }
 
-/// The records that share a byte with `range`.
-fn overlapping(records: &mut VecDeque<Record>, range: Range) -> impl Iterator<Item = &mut Record> {
-    let first = pieces_up_to(records, range.start, |record| record.end);
-    let mut start_inside = true;
-    records.range_mut(first..).take_while(move |record| {
-        let inside = start_inside;
-        start_inside = record.end < range.end;
-        inside
-    })
-}
-
-/// Marks `record` as delivered and keeps the one that was sent last.
-fn take(newest: &mut Option<Newest>, record: &mut Record) {
-    if std::mem::replace(&mut record.delivered, true) {
-        return;
-    }
+/// Keeps `record`, which is delivered now, if it was sent last.
+#[inline]
+fn take(newest: &mut Option<Newest>, record: &Record<Stamp>) {
     let Record { sent_at, stamp, .. } = *record;
     let is_newer = newest.is_none_or(|newest| {
         (stamp.delivered, sent_at) >= (newest.stamp.delivered, newest.sent_at)

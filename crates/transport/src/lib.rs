@@ -3,7 +3,7 @@
 //! - [`RangeSet`] and [`Reassembly`]: what arrived out of order, and what was acknowledged so
 //! - [`RttEstimator`]: smoothed round-trip time and retransmission timeout
 //! - [`Datagrams`]: messages that may be lost
-//! - [`Delivery`]: samples of the delivery rate
+//! - [`Delivery`]: samples of the delivery rate; [`RoundTrips`]: only of the round-trip time
 //! - [`Pacer`]: segments leave one by one
 //! - [`CarefulResume`]: start from what an earlier connection has found
 //! - [`LimitClock`]: time of a sender by what held it back
@@ -27,6 +27,7 @@ mod protocol;
 mod quick_start;
 mod ranges;
 mod reassembly;
+mod records;
 mod rtt;
 mod sequence;
 mod streams;
@@ -44,6 +45,7 @@ pub use protocol::{Protocol, ProtocolEntry, TakenKeys};
 pub use quick_start::{Acknowledged, QuickStart};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;
+pub use records::{Records, RoundTrips};
 pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};
 pub use sequence::Space;
 pub use streams::{Exchange, Streams, Urgency};

@@ -240,7 +240,7 @@ fn on_new_data<R: LossRecovery>(
     let full = !R::FOLLOWS_USE
         || !config.window_validation
         || core.usage.note(&core.stream, core.controller.window().cwnd);
-    if core.follows_segments() {
+    if core.has_records() {
         core.record_acknowledgement(now, ack.number);
     }
     recovery.on_acknowledged(core, now, ack);
@@ -297,7 +297,7 @@ pub(crate) fn take_block<R: LossRecovery>(
     if start >= end || core.scoreboard.has_sacked(block) {
         return 0;
     }
-    if core.follows_segments() {
+    if core.has_records() {
         core.record_block(now, block);
     }
     recovery.on_block(core, now, block);

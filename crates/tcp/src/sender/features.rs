@@ -6,7 +6,7 @@ use transport::{CarefulResume, KnownPath, MtuProbing, Pacer, Pacing, QuickStart,
 use units::Time;
 
 use crate::buffers::SendBuffer;
-use crate::config::Config;
+use crate::config::{Config, Recovery};
 
 use super::core::Core;
 use super::jump::Jump;
@@ -68,7 +68,9 @@ impl Features {
             Some(Jump::QuickStart(_)) | None => needs,
         };
         needs.pacing |= config.pacing == Pacing::Linux;
-        let measurement = Measurement::new(needs);
+        // An answer to a probe may report data for the first time, and is no sample by itself.
+        let by_recovery = config.recovery == Recovery::Linux && !needs.probes;
+        let measurement = Measurement::new(needs, by_recovery);
         Self {
             follows_segments: measurement.is_on() || needs.pacing || needs.probes || jump.is_some(),
             needs,
@@ -137,6 +139,12 @@ impl Core {
         self.features.as_ref().is_some_and(|features| features.follows_segments)
     }
 
+    /// Returns true if records follow the arrival of segments.
+    #[inline(always)]
+    pub(super) fn has_records(&self) -> bool {
+        self.features.as_ref().is_some_and(|features| features.measurement.has_records())
+    }
+
     /// Returns true if a connection with features holds back whatever would be sent now.
     #[inline(always)]
     pub(super) fn is_held_back(&mut self, now: Time) -> bool {
@@ -171,11 +179,8 @@ impl Core {
     /// A segment leaves, new or again, and nothing counts it as sent yet.
     #[inline(never)]
     pub(super) fn record_sending(&mut self, now: Time, range: Range, again: bool) {
-        let row_goes_on = self.row_goes_on_behind(range.end);
-        let Self { features, stream, controller, rtt, packet, counters, scoreboard, .. } = self;
+        let Self { features, stream, controller, packet, scoreboard, .. } = self;
         let Some(features) = features else { return };
-        let bytes = range.len();
-        let pipe_before = || scoreboard.pipe(stream.una, stream.max);
         if let Some(buffer) = &mut features.send_buffer
             && !again
             && !packet.as_ref().is_some_and(|packet| packet.continues(now))
@@ -183,7 +188,7 @@ impl Core {
             if buffer.looks_between_packets(now) {
                 buffer.check(&buffer::positions(stream), || {
                     let window = buffer::congestion_window(controller);
-                    (pipe_before() < window.cwnd).then_some(window)
+                    (scoreboard.pipe(stream.una, stream.max) < window.cwnd).then_some(window)
                 });
             }
             buffer.on_packet(now, range.start);
@@ -191,10 +196,21 @@ impl Core {
         if !features.follows_segments {
             return;
         }
-        let pipe_before = pipe_before();
         if let Some(probes) = &mut features.probes {
             probes.last = range;
         }
+        self.follow_segment(now, range, again);
+    }
+
+    /// Likewise of a connection whose segments something follows: their records, the controller and
+    /// pacing. All else is as it was with the segment before, if this one leaves in a row with it.
+    #[inline(always)]
+    pub(super) fn follow_segment(&mut self, now: Time, range: Range, again: bool) {
+        let row_goes_on = self.row_goes_on_behind(range.end);
+        let Self { features, stream, controller, rtt, packet, counters, scoreboard, .. } = self;
+        let Some(features) = features else { return };
+        let bytes = range.len();
+        let pipe_before = scoreboard.pipe(stream.una, stream.max);
         features.measurement.on_sent(now, range, again, stream.una, pipe_before);
         if features.needs.feedback {
             let sent = stream.max.max(range.end);

@@ -221,7 +221,13 @@ impl LossRecovery for Linux {
         if any_again {
             // Karn's algorithm (RFC 6298 section 3).
             news.acknowledged = None;
+            news.ambiguous = true;
         }
+    }
+
+    #[inline]
+    fn round_trip(&self, now: Time) -> Option<Span> {
+        self.news.round_trip_of_youngest(now)
     }
 
     /// Linux takes a sample from each ACK of new data (`tcp_ack_update_rtt`), where RFC 6298

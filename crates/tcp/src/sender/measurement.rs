@@ -1,7 +1,7 @@
 //! Samples that controllers get with an ACK: delivery rates, round trips, marked bytes.
 
 use congestion::{AnyController, Controller, Feedback, Needs, TcpPolicy};
-use transport::{Acknowledged, Delivery, Range};
+use transport::{Acknowledged, Delivery, Range, RoundTrips};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -12,14 +12,25 @@ use super::episode::Phase;
 use super::jump::Jump;
 use super::recovery::LossRecovery;
 
+/// Records of segments in flight, as far as a controller needs them. The tag is a byte of its own,
+/// because it is read with each segment and each ACK.
+#[derive(Clone, Debug)]
+#[repr(u8)]
+enum Records {
+    /// None.
+    Off,
+    /// Those of the recovery, which knows each segment and measures round trips itself.
+    OfRecovery,
+    /// Their times, which measure round trips.
+    RoundTrips(RoundTrips),
+    /// All that samples of the delivery rate need.
+    Samples(Delivery),
+}
+
 /// Records of segments in flight, and what the ACK that is being processed measures.
 #[derive(Clone, Debug)]
 pub(super) struct Measurement {
-    /// Each segment has a record.
-    is_on: bool,
-    /// The controller needs the records themselves, and not only round trips.
-    has_records: bool,
-    delivery: Delivery,
+    records: Records,
     /// Bytes that the ACK being processed reports as marked, if the other end counts them.
     pub(super) marked_bytes: Option<u64>,
     /// Round-trip time that the ACK being processed measures.
@@ -29,63 +40,104 @@ pub(super) struct Measurement {
 }
 
 impl Measurement {
-    pub(super) fn new(needs: Needs) -> Self {
+    /// `by_recovery`: the recovery measures round trips.
+    pub(super) fn new(needs: Needs, by_recovery: bool) -> Self {
         let Needs { feedback, records, round_trips, .. } = needs;
         Self {
-            is_on: feedback || records || round_trips,
-            has_records: records,
-            delivery: Delivery::default(),
+            records: if records {
+                Records::Samples(Delivery::default())
+            } else if !feedback && !round_trips {
+                Records::Off
+            } else if by_recovery {
+                Records::OfRecovery
+            } else {
+                Records::RoundTrips(RoundTrips::default())
+            },
             marked_bytes: None,
             round_trip: None,
             min_rtt: None,
         }
     }
 
-    /// Gives back the memory of segments that are no longer in flight.
-    pub(super) fn shrink(&mut self) {
-        self.delivery.shrink();
+    /// The recovery does not measure round trips after all.
+    pub(super) fn do_without_recovery(&mut self) {
+        if matches!(self.records, Records::OfRecovery) {
+            self.records = Records::RoundTrips(RoundTrips::default());
+        }
     }
 
-    /// Returns true if each segment has a record.
+    /// Gives back the memory of segments that are no longer in flight.
+    pub(super) fn shrink(&mut self) {
+        match &mut self.records {
+            Records::Off | Records::OfRecovery => {}
+            Records::RoundTrips(round_trips) => round_trips.shrink(),
+            Records::Samples(delivery) => delivery.shrink(),
+        }
+    }
+
+    /// Returns true if ACKs measure round trips.
     pub(super) fn is_on(&self) -> bool {
-        self.is_on
+        !matches!(self.records, Records::Off)
+    }
+
+    /// Returns true if each segment has a record here.
+    #[inline]
+    pub(super) fn has_records(&self) -> bool {
+        matches!(self.records, Records::RoundTrips(_) | Records::Samples(_))
     }
 
     /// A segment leaves with `pipe` bytes in the network before it.
+    #[inline(always)]
     pub(super) fn on_sent(&mut self, now: Time, range: Range, again: bool, una: u64, pipe: u64) {
-        if self.is_on {
-            if again {
-                self.delivery.on_again(now, range, una, pipe);
-            } else {
-                self.delivery.on_new(now, range.len(), range.end, pipe);
-            }
+        match &mut self.records {
+            Records::Off | Records::OfRecovery => {}
+            Records::RoundTrips(round_trips) if again => round_trips.on_again(now, range, una, ()),
+            Records::RoundTrips(round_trips) => round_trips.on_new(now, range.end, ()),
+            Records::Samples(delivery) if again => delivery.on_again(now, range, una, pipe),
+            Records::Samples(delivery) => delivery.on_new(now, range.len(), range.end, pipe),
         }
     }
 
     /// All data has left with room in the window and `pipe` bytes in the network.
     pub(super) fn on_application_limit(&mut self, pipe: u64) {
-        if self.has_records {
-            self.delivery.on_app_limited(pipe);
+        if let Records::Samples(delivery) = &mut self.records {
+            delivery.on_app_limited(pipe);
         }
     }
 
     /// `news` are acknowledged selectively for the first time.
     pub(super) fn on_sacked(&mut self, now: Time, news: impl Iterator<Item = Range>) {
-        if self.is_on {
-            news.for_each(|range| self.delivery.on_sacked(now, range));
+        match &mut self.records {
+            Records::Off | Records::OfRecovery => {}
+            Records::RoundTrips(round_trips) => news.for_each(|range| round_trips.on_sacked(range)),
+            Records::Samples(delivery) => news.for_each(|range| delivery.on_sacked(now, range)),
         }
     }
 
     /// Everything below `una` is acknowledged, of which `news` was not acknowledged selectively
     /// before.
+    #[inline]
     pub(super) fn on_acknowledged(
         &mut self,
         now: Time,
         una: u64,
         news: impl Iterator<Item = Range>,
     ) {
-        if self.is_on {
-            self.delivery.on_acknowledged(now, una, news.map(Range::len).sum());
+        match &mut self.records {
+            Records::Off | Records::OfRecovery => {}
+            Records::RoundTrips(round_trips) => round_trips.on_acknowledged(una),
+            Records::Samples(delivery) => {
+                delivery.on_acknowledged(now, una, news.map(Range::len).sum());
+            }
+        }
+    }
+
+    /// Segments below `una` are given up.
+    fn forget(&mut self, una: u64) {
+        match &mut self.records {
+            Records::Off | Records::OfRecovery => {}
+            Records::RoundTrips(round_trips) => round_trips.forget(una),
+            Records::Samples(delivery) => delivery.forget(una),
         }
     }
 
@@ -96,20 +148,31 @@ impl Measurement {
         losses: impl Iterator<Item = Range>,
         controller: &mut AnyController,
     ) {
-        if self.has_records {
+        if let Records::Samples(delivery) = &mut self.records {
             for loss in losses {
-                self.delivery.on_lost(now, loss, |lost| controller.on_segment_lost(lost));
+                delivery.on_lost(now, loss, |lost| controller.on_segment_lost(lost));
             }
         }
     }
 
-    /// Round trip of what this ACK acknowledges. After a retransmission only the timestamp can
-    /// measure it, as in Linux (`tcp_ack_update_rtt`).
-    fn measure(&mut self, now: Time, timestamp: Option<Span>) -> Option<Span> {
-        if !self.is_on {
+    /// The round trip that the records measure with this ACK.
+    #[inline]
+    fn take_round_trip(&mut self, now: Time) -> Option<Span> {
+        match &mut self.records {
+            Records::Off | Records::OfRecovery => None,
+            Records::RoundTrips(round_trips) => round_trips.take_round_trip(now),
+            Records::Samples(delivery) => delivery.take_round_trip(now),
+        }
+    }
+
+    /// Round trip of what this ACK acknowledges. `otherwise` is what has measured it if the records
+    /// do not: the recovery, or the timestamp, which alone can measure it after a retransmission,
+    /// as in Linux (`tcp_ack_update_rtt`).
+    fn measure(&mut self, now: Time, otherwise: Option<Span>) -> Option<Span> {
+        if !self.is_on() {
             return None;
         }
-        let sample = self.delivery.take_round_trip(now).or(timestamp);
+        let sample = self.take_round_trip(now).or(otherwise);
         self.round_trip = sample;
         if let Some(sample) = sample {
             self.min_rtt = Some(self.min_rtt.map_or(sample, |min| min.min(sample)));
@@ -120,8 +183,10 @@ impl Measurement {
     /// Drops the samples of an ACK that was overtaken: it measures nothing.
     fn discard(&mut self, now: Time, min_rtt: Option<Span>) {
         self.round_trip = None;
-        let _ = self.delivery.take_round_trip(now);
-        let _ = self.delivery.take_sample(min_rtt);
+        let _ = self.take_round_trip(now);
+        if let Records::Samples(delivery) = &mut self.records {
+            let _ = delivery.take_sample(min_rtt);
+        }
     }
 }
 
@@ -142,7 +207,9 @@ pub(crate) fn give_feedback<R: LossRecovery>(
         return false;
     }
     if core.follows_segments() {
-        core.measure_round_trip(now, ack.round_trip, news.acked);
+        let by_recovery = recovery.round_trip(now).filter(|_| !core.has_records());
+        let by_timestamp = ack.round_trip.filter(|_| news.acked > 0);
+        core.measure_round_trip(now, by_recovery.or(by_timestamp));
     }
     recovery.judge(core, now, config, ack, news.acked);
     if !core.follows_segments() {
@@ -163,7 +230,7 @@ impl Core {
     /// Drops the records of segments below `una`, which were given up.
     pub(crate) fn forget_records_below(&mut self, una: u64) {
         if let Some(features) = &mut self.features {
-            features.measurement.delivery.forget(una);
+            features.measurement.forget(una);
         }
     }
 
@@ -174,10 +241,9 @@ impl Core {
         }
     }
 
-    fn measure_round_trip(&mut self, now: Time, by_timestamp: Option<Span>, acked: u64) {
+    fn measure_round_trip(&mut self, now: Time, otherwise: Option<Span>) {
         let Some(features) = &mut self.features else { return };
-        let timestamp = by_timestamp.filter(|_| acked > 0);
-        if let Some(sample) = features.measurement.measure(now, timestamp) {
+        if let Some(sample) = features.measurement.measure(now, otherwise) {
             self.controller.on_rtt(now, sample);
         }
     }
@@ -200,11 +266,13 @@ impl Core {
             quick.on_ack(&ack, controller.window_mut());
         }
         let measurement = &mut features.measurement;
-        let rate = measurement.delivery.take_sample(min_rtt);
+        let (head_sent, rate) = match &mut measurement.records {
+            Records::Off | Records::OfRecovery | Records::RoundTrips(_) => (None, None),
+            Records::Samples(delivery) => (delivery.head_sent(), delivery.take_sample(min_rtt)),
+        };
         if !features.needs.feedback {
             return false;
         }
-        let records = measurement.has_records;
         let feedback = Feedback {
             now,
             acked: news.acked,
@@ -228,8 +296,8 @@ impl Core {
                 0
             },
             needless: ack.needless.len(),
-            head_sent: measurement.delivery.head_sent().filter(|_| records),
-            rate: rate.filter(|_| records),
+            head_sent,
+            rate,
         };
         if let Some(Jump::Resume(resume)) = &mut features.jump {
             resume.on_feedback(&feedback, controller.window_mut());

@@ -212,6 +212,9 @@ impl Sender {
             self.recovery = AnyRecovery::Classic(Classic::new(Recovery::NewReno));
             self.core.is_linux = false;
             self.core.scoreboard = Scoreboard::default();
+            if let Some(features) = &mut self.core.features {
+                features.measurement.do_without_recovery();
+            }
         }
     }
 

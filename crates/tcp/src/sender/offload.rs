@@ -171,7 +171,7 @@ pub(super) fn next_in_row(
     core.episode.count_limited(mss);
     let ends = core.packet.as_mut().is_some_and(|packet| packet.cut(now, 0, 0));
     if follows {
-        core.record_sending(now, range, false);
+        core.follow_segment(now, range, false);
     }
     linux.on_sent(core, now, range, false);
     let chunk = transmit::count_new(core, now, mss, range);

@@ -130,6 +130,13 @@ pub(crate) trait LossRecovery {
         core.sample_rtt(config, ack.round_trip, acked, timed);
     }
 
+    /// The round trip of the youngest segment that an ACK delivers and that was sent once, if the
+    /// recovery knows each segment.
+    #[inline(always)]
+    fn round_trip(&self, _now: Time) -> Option<Span> {
+        None
+    }
+
     /// Judges what is outstanding after an ACK of `acked` bytes, before the controller gets it.
     fn judge(
         &mut self,

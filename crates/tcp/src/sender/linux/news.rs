@@ -22,6 +22,8 @@ pub(super) struct News {
     /// Send times of the earliest and of the latest segment that is acknowledged cumulatively and
     /// was not SACKed before, if none of these was retransmitted.
     pub(super) acknowledged: Option<Ends>,
+    /// It acknowledges something cumulatively that was sent more than once.
+    pub(super) ambiguous: bool,
     /// Data that was sent once, before the timeout, has arrived.
     pub(super) original: bool,
     /// It acknowledges new data cumulatively.
@@ -85,6 +87,15 @@ impl News {
         let last = self.sampled.or(self.acknowledged).map_or(first, |ends| ends.last);
         Some((now.since(first), now.since(last)))
     }
+
+    /// The round trip of the youngest segment that arrives and was sent once, for controllers. None
+    /// if it is unknown which copy of a segment the ACK answers (`tcp_clean_rtx_queue`).
+    #[inline]
+    pub(super) fn round_trip_of_youngest(&self, now: Time) -> Option<Span> {
+        let last = |ends: Option<Ends>| ends.map(|ends| ends.last);
+        let youngest = last(self.acknowledged).max(last(self.sampled));
+        youngest.filter(|_| !self.ambiguous).map(|sent| now.since(sent))
+    }
 }
 
 impl News {
@@ -142,5 +153,96 @@ impl Linux {
             core.rtt.sample(&config.rto, now.since(sent.first), core.progress(per_round));
             core.rtt.note_smaller(now.since(sent.last));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use transport::{Range, RoundTrips};
+
+    use super::*;
+    use crate::flight::Flight;
+
+    const SEGMENTS: u64 = 40;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn segment(number: u64) -> Range {
+        Range { start: number, end: number + 1 }
+    }
+
+    /// Numbers below `below` that look random.
+    fn draw(state: &mut u64, below: u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (*state >> 33) % below
+    }
+
+    /// Segments in flight, in the scoreboard of Linux and in records beside it.
+    struct Both {
+        flight: Flight,
+        records: RoundTrips,
+        una: u64,
+        sacked: Vec<u64>,
+    }
+
+    impl Both {
+        fn new() -> Self {
+            let (mut flight, mut records) = (Flight::new(1), RoundTrips::default());
+            for number in 0..SEGMENTS {
+                flight.on_new(at(number), segment(number), 1);
+                records.on_new(at(number), number + 1, ());
+            }
+            Self { flight, records, una: 0, sacked: Vec::new() }
+        }
+
+        /// Everything is lost, and as many segments leave again.
+        fn send_again(&mut self, now: Time, number: u64) {
+            self.flight.on_timeout(now, Span::ZERO, |_| ());
+            for _ in 0..number {
+                let Some(range) = self.flight.next_missing() else { return };
+                self.flight.on_again(now, range);
+                self.records.on_again(now, range, self.una, ());
+            }
+        }
+
+        /// Round trips of an ACK by both.
+        fn take_ack(&mut self, now: Time, una: u64, sacked: u64) -> [Option<Span>; 2] {
+            let mut news = News::default();
+            if sacked >= una && !self.sacked.contains(&sacked) {
+                let block = segment(sacked);
+                self.flight.on_sacked(block, block, |one| news.note_sacked(one, 1));
+                self.records.on_sacked(block);
+                self.sacked.push(sacked);
+            }
+            if self.flight.on_acknowledged(una, |row| news.note_acknowledged(row)) {
+                (news.acknowledged, news.ambiguous) = (None, true);
+            }
+            self.records.on_acknowledged(una);
+            self.una = una;
+            [news.round_trip_of_youngest(now), self.records.take_round_trip(now)]
+        }
+    }
+
+    #[test]
+    fn the_round_trip_is_that_of_records_of_all_segments() {
+        let mut measured = 0;
+        for seed in 0..300 {
+            let (mut both, mut state) = (Both::new(), seed);
+            let mut now = 2 * SEGMENTS;
+            while both.una < SEGMENTS {
+                now += draw(&mut state, 5);
+                if draw(&mut state, 4) == 0 {
+                    both.send_again(at(now), 1 + draw(&mut state, 4));
+                }
+                let una = (both.una + draw(&mut state, 4)).min(SEGMENTS);
+                let sacked = draw(&mut state, SEGMENTS);
+                let [by_recovery, by_records] = both.take_ack(at(now), una, sacked);
+                assert_eq!(by_recovery, by_records, "seed {seed}, up to {una}");
+                measured += u32::from(by_records.is_some());
+            }
+        }
+        assert!(measured > 1000, "{measured}");
     }
 }

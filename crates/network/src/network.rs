@@ -6,8 +6,6 @@
 //! before its first packet can arrive, so that many are found at once. A port with a link layer
 //! (`link_layer`: ARQ or FEC) has up to four more. All other ports pay nothing for it. Where all
 //! packets of a port go on to one other port, they have no event between both (`passing`).
-//!
-//! Decisions:
 
 mod arq;
 mod events;

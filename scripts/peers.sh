@@ -20,8 +20,9 @@ if [ -e "$mark" ]; then
 else
     say "ns-3 $version: installing from PyPI (half a gigabyte on disk)"
     "$root/scripts/uv.sh" venv --quiet --clear "$peers/venv"
-    "$root/scripts/uv.sh" pip install --quiet --no-cache --python "$peers/venv/bin/python" \
-        "ns3==$version"
+    # Without cppyy: only its bindings for Python need it, and to compile it takes many minutes.
+    "$root/scripts/uv.sh" pip install --quiet --no-cache --no-deps \
+        --python "$peers/venv/bin/python" "ns3==$version"
     : >"$mark"
 fi
 

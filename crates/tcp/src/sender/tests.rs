@@ -1,5 +1,5 @@
-//! Two senders with the same events. One takes the short way to its next segment where that is
-//! allowed, and the other one always goes by all the rules.
+//! Two senders with the same events. One takes the short way to its next segment and through plain
+//! ACKs where that is allowed, and the other one always goes by all the rules.
 
 use congestion::Specification;
 use proptest::prelude::*;
@@ -74,8 +74,8 @@ fn sender(config: &Config, controller: &str) -> Sender {
     sender
 }
 
-/// Lets an event happen.
-fn happen(sender: &mut Sender, config: &Config, now: Time, event: &Event) {
+/// Lets an event happen. With `is_short`, plain ACKs have their short way.
+fn happen(sender: &mut Sender, config: &Config, now: Time, event: &Event, is_short: bool) {
     let (una, max) = (sender.stream().una, sender.stream().max);
     match *event {
         Event::Write(bytes) if !sender.stream().fin_queued => sender.write(config, bytes),
@@ -87,7 +87,7 @@ fn happen(sender: &mut Sender, config: &Config, now: Time, event: &Event) {
                 window,
                 sequence: 1,
                 carries_data: false,
-                round_trip: None,
+                round_trip: config.timestamps.then(|| Span::from_millis(100)),
                 peer_clock: None,
                 marked: false,
                 needless: Range { start: 0, end: 0 },
@@ -97,6 +97,10 @@ fn happen(sender: &mut Sender, config: &Config, now: Time, event: &Event) {
             let start = number + (max - number) / 2;
             let last = Block { start: SPACE.wrap(start), end: SPACE.wrap(max) };
             let blocks = if block && number < start { &[last][..] } else { &[] };
+            if is_short && blocks.is_empty() && sender.is_plain_ack(number) {
+                let advertised = (ack.sequence, window);
+                return sender.on_plain_ack(now, config, number, advertised, ack.round_trip);
+            }
             sender.on_acknowledgement(now, config, ack, Blocks { blocks, space: SPACE, near: una });
         }
         Event::Wait(_) if sender.deadline() <= now => sender.on_deadline(now, config, Time::ZERO),
@@ -106,14 +110,15 @@ fn happen(sender: &mut Sender, config: &Config, now: Time, event: &Event) {
 
 proptest! {
     #[test]
-    fn the_short_way_to_a_segment_is_that_of_all_rules(
+    fn the_short_ways_are_those_of_all_rules(
         events in events(),
         controller in prop::sample::select(vec!["newreno", "cubic", "adalr", "bbr3", "vivace"]),
         recovery in prop::sample::select(vec![Recovery::NewReno, Recovery::Sack, Recovery::Linux]),
         (nagle, limited_transmit, in_a_row) in any::<(bool, bool, bool)>(),
-        (is_tuned, is_paced) in any::<(bool, bool)>(),
+        (is_tuned, is_paced, timestamps) in any::<(bool, bool, bool)>(),
     ) {
-        let mut config = Config { recovery, nagle, limited_transmit, ..Config::default() };
+        let mut config =
+            Config { recovery, nagle, limited_transmit, timestamps, ..Config::default() };
         if is_paced {
             config.pacing = Pacing::Linux;
         }
@@ -125,8 +130,8 @@ proptest! {
             if let Event::Wait(millis) = event {
                 now += Span::from_millis(millis);
             }
-            happen(&mut short, &config, now, &event);
-            happen(&mut long, &config, now, &event);
+            happen(&mut short, &config, now, &event, true);
+            happen(&mut long, &config, now, &event, false);
             while short.has_work() {
                 let chunk = match in_a_row {
                     true => short.next_chunk::<true>(now, &config),
@@ -165,7 +170,8 @@ fn a_row_of_segments_ends_where_the_window_has_shrunk() {
         let start = Time::ZERO + Span::from_millis(600);
         sender.write(&config, 1_000_000);
         while sender.choose_chunk(start, &config, false).is_some() {}
-        happen(sender, &config, now, &Event::Ack { share: 50, window: 1_000_000, block: false });
+        let half = Event::Ack { share: 50, window: 1_000_000, block: false };
+        happen(sender, &config, now, &half, false);
     }
     let first = short.next_chunk::<true>(now, &config);
     assert!(transmit::is_in_burst(&short), "a packet has several segments");

@@ -32,7 +32,7 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 
 def layers(folder: Path) -> dict[str, set[str]]:
-    """For each package or module of `bentpipe`, those that it imports."""
+    """The packages and modules of `bentpipe` that each of them imports."""
     found: dict[str, set[str]] = {}
     for file in sorted(folder.rglob("*.py")):
         own = file.relative_to(folder).parts[0].removesuffix(".py")

@@ -102,7 +102,7 @@ impl Fifo {
         queueing
     }
 
-    /// Number of packets that wait at `now`, of those that came until `offered`, and their bytes.
+    /// Number and bytes of the packets that arrived by `offered` and still wait at `now`.
     pub fn waiting_at(&self, now: Time, offered: Time) -> (usize, u64) {
         let arrived = &self.packets[..self.arrived(offered)];
         let waiting = arrived.get(self.started(now)..).unwrap_or_default();
@@ -155,7 +155,8 @@ impl Fifo {
         }
     }
 
-    /// Makes room for a packet: records and removes those that have started by `now`, or allocates.
+    /// Makes room for one more packet. Packets whose transmission has started by `now` are recorded
+    /// and removed; if these are few, memory is allocated instead.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, now: Time) {

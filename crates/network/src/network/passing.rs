@@ -104,8 +104,8 @@ impl<B: Clone> Network<B> {
     }
 }
 
-/// Offers a packet to port `number`, and to those that it passes to, ahead of time. Returns the
-/// last of them, its number, and the fate of the packet in it.
+/// Offers a packet to port `number` now, and ahead of time to each port to which that passes.
+/// Returns the last port, its number, and the fate of the packet there.
 #[inline(always)]
 pub(super) fn offer<B>(
     ports: &mut [Port<B>],
@@ -129,7 +129,7 @@ pub(super) fn offer<B>(
     offer_on(ports, now, (number, at), bytes, priority)
 }
 
-/// Likewise for a packet that comes out of port `number` at `at` and passes to another.
+/// The rest of [`offer`], for a packet that comes out of port `number` at `at` and passes on.
 #[inline(never)]
 fn offer_on<B>(
     ports: &mut [Port<B>],

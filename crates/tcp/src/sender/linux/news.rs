@@ -179,7 +179,7 @@ mod tests {
         (*state >> 33) % below
     }
 
-    /// Segments in flight, in the scoreboard of Linux and in records beside it.
+    /// The same segments in flight, in the scoreboard of Linux and in records of round trips.
     struct Both {
         flight: Flight,
         records: RoundTrips,
